@@ -1,0 +1,3 @@
+"""TW1xx: Python outside the language."""
+
+from ..diagnostics import Code

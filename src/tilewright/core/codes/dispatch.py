@@ -1,0 +1,3 @@
+"""TW6xx: wrong buffers, arguments and commands."""
+
+from ..diagnostics import Code

@@ -1,0 +1,3 @@
+"""TW3xx: aliases, escapes, races and bounds."""
+
+from ..diagnostics import Code

@@ -1,0 +1,22 @@
+"""TW2xx: types and shapes that do not fit."""
+
+from ..diagnostics import Code
+
+DTYPE_CALLED = Code(
+    201,
+    "{dtype} is an element type and cannot be called",
+    why="an element type describes values; it has no instances of its own",
+    help="write cast(x, {dtype}) to convert a value, or full({dtype}, shape, x) for a constant tile",
+)
+UNKNOWN_DTYPE = Code(
+    202,
+    "there is no element type named {name!r}",
+    why="element types are spelled exactly as tilewright prints them",
+    help="use one of {known}",
+)
+K_MISMATCH = Code(
+    203,
+    "mma contracts {axis}={a} of `a` with {axis}={b} of `b`",
+    why="an axis shared by both operands is the same axis and has one extent",
+    help="load both operands with the same extent along {axis}",
+)

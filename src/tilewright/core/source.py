@@ -1,0 +1,104 @@
+"""Where in the user's Python something was written: spans taken from running frames, and their source text."""
+
+import linecache
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from types import FrameType
+
+__all__ = ["UNKNOWN", "Span", "source_line", "user_span"]
+
+_PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
+_MAX_CALLERS = 5
+# A frame of one of these packages ends the call chain: what lies outside it is the machinery that runs the program.
+_MACHINERY = frozenset({"importlib", "runpy", "_pytest", "pluggy", "pytest", "xdist", "hypothesis", "threading"})
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A range of Python source text.
+
+    Lines and columns are 1-based and `end_column` is exclusive. Columns count UTF-8 bytes, as `ast` and code objects
+    do; `place()` and the renderer turn them into characters. Column 0 means that only the line is known, line 0 that
+    nothing is. `function` is the qualified name of the code object, `caller` the user frame that called it.
+    """
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    function: str = ""
+    caller: "Span | None" = None
+
+    def place(self) -> str:
+        """`file:line:column` for people: relative to the working directory, the column in characters."""
+        if not self.line:
+            return self.file
+        where = f"{_shown_path(self.file)}:{self.line}"
+        if not self.column:
+            return where
+        return f"{where}:{character_column(source_line(self.file, self.line), self.column)}"
+
+    def callers(self) -> Iterator["Span"]:
+        """The calling spans, innermost first."""
+        caller = self.caller
+        while caller is not None:
+            yield caller
+            caller = caller.caller
+
+
+UNKNOWN = Span("<unknown>", 0, 0, 0, 0)
+
+
+def source_line(file: str, line: int) -> str:
+    """The text of one line without its newline; empty when the file is not available."""
+    return linecache.getline(file, line).rstrip("\r\n")
+
+
+def character_column(text: str, byte_column: int) -> int:
+    """The 1-based character column of a 1-based UTF-8 byte column of `text`; unchanged when the text is ASCII."""
+    if text.isascii():
+        return byte_column
+    return len(text.encode()[: byte_column - 1].decode(errors="replace")) + 1
+
+
+def user_span() -> Span:
+    """The expression that runs now in the innermost frame outside this package, with its calling user frames.
+
+    Returns `UNKNOWN` when no such frame exists. Without column tables (`-X no_debug_ranges`) only the line is known.
+    """
+    frames = list(islice(_user_frames(sys._getframe(1)), _MAX_CALLERS + 1))
+    span: Span | None = None
+    for frame in reversed(frames):
+        span = _frame_span(frame, span)
+    return span or UNKNOWN
+
+
+def _user_frames(frame: FrameType | None) -> Iterator[FrameType]:
+    while frame is not None and not _is_machinery(frame):
+        if not frame.f_code.co_filename.startswith(_PACKAGE):
+            yield frame
+        frame = frame.f_back
+
+
+def _is_machinery(frame: FrameType) -> bool:
+    module: str = frame.f_globals.get("__name__") or ""
+    return module.partition(".")[0] in _MACHINERY
+
+
+def _frame_span(frame: FrameType, caller: Span | None) -> Span:
+    code = frame.f_code
+    position = next(islice(code.co_positions(), frame.f_lasti // 2, None), (None, None, None, None))
+    line, end_line, column, end_column = position
+    line = line or frame.f_lineno
+    if column is None or end_column is None or end_line is None:
+        return Span(code.co_filename, line, 0, line, 0, code.co_qualname, caller)
+    return Span(code.co_filename, line, column + 1, end_line, end_column + 1, code.co_qualname, caller)
+
+
+def _shown_path(file: str) -> str:
+    here = os.path.join(os.getcwd(), "")
+    return file.removeprefix(here)

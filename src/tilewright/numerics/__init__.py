@@ -1,0 +1,1 @@
+"""Scalar semantics on NumPy arrays: one definition of every elementwise op, cast and fused multiply-add."""
