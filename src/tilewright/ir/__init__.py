@@ -1,0 +1,1 @@
+"""TileIR: the typed meaning of a tile kernel, as an xDSL dialect."""

@@ -1,0 +1,1 @@
+"""The operations of TileIR, one class each."""
