@@ -1,0 +1,1 @@
+"""Tile kernels in Python: captured, interpreted, compiled to native code."""

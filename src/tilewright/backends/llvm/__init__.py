@@ -1,0 +1,1 @@
+"""LLVM as text: builder, target, JIT. The only importer of llvmlite."""

@@ -1,0 +1,1 @@
+"""The device that compiles and never runs."""

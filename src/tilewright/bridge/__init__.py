@@ -1,0 +1,1 @@
+"""From TileIR to the representations below it."""

@@ -1,0 +1,1 @@
+"""TileIR to Apache TVM TIRx, behind the optional extra `tirx`."""

@@ -1,0 +1,1 @@
+"""TileIR to verified XIR: plan() decides, lower() obeys."""

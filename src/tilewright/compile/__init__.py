@@ -1,0 +1,1 @@
+"""From a captured kernel and a device to a shader; direct calls."""

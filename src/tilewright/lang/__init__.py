@@ -1,0 +1,1 @@
+"""The language: values, domains, capture and library algorithms."""

@@ -1,0 +1,1 @@
+"""TileIR to TileIR, one file a pass."""

@@ -1,0 +1,1 @@
+"""Devices, buffers, streams, commands and shaders."""

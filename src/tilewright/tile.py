@@ -1,0 +1,1 @@
+"""The public names of the tile language."""

@@ -1,0 +1,1 @@
+"""XIR: mutable SSA below tiles, its verifier, text, passes and interpreter."""
