@@ -14,3 +14,9 @@ NOT_DIGESTIBLE = Code(
     why="a digest is stable across processes, so every type needs a written encoding",
     help="this is a bug in tilewright: please report it with this text",
 )
+FOREIGN_HANDLE = Code(
+    903,
+    "the native device was given bytes {begin}:{end} of handle {handle}, which {reason}",
+    why="the validation layer checks every access below the buffers, shaders and commands",
+    help="this is a bug in tilewright: please report it with this text",
+)
