@@ -1,0 +1,26 @@
+"""Registration of XIR: its own operations, and the xDSL dialects it reuses."""
+
+from xdsl.context import Context
+from xdsl.dialects.arith import Arith
+from xdsl.dialects.builtin import Builtin
+from xdsl.dialects.math import Math
+from xdsl.dialects.scf import Scf
+from xdsl.dialects.vector import Vector
+from xdsl.ir import Dialect, Operation
+
+from tilewright.xir import ops
+from tilewright.xir.types import BufferType
+
+XIR_OPS: tuple[type[Operation], ...] = tuple(
+    item for item in vars(ops).values() if isinstance(item, type) and issubclass(item, Operation) and item.__module__ == ops.__name__
+)
+
+XirDialect = Dialect("xir", XIR_OPS, [BufferType])
+
+
+def context() -> Context:
+    """A parsing context that knows everything a module of XIR may hold."""
+    result = Context()
+    for dialect in (Builtin, Arith, Math, Scf, Vector, XirDialect):
+        result.load_dialect(dialect)
+    return result

@@ -1,0 +1,315 @@
+"""The operations XIR adds to xDSL's arith, math, scf and vector: kernels, functions, memory, lanes, folds over lanes, contraction.
+
+XIR is mutable SSA below tiles. All index arithmetic is i64; values are scalars or one-dimensional vectors. Nothing here assumes a CPU.
+"""
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import ArrayAttr, BoolAttr, IntAttr, StringAttr
+from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.irdl import (
+    AnyAttr,
+    AttrConstraint,
+    AttrSizedOperandSegments,
+    BaseAttr,
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    prop_def,
+    region_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.traits import IsolatedFromAbove, IsTerminator, Pure, SymbolOpInterface
+
+from tilewright.xir.types import I1, I64, BufferType, buffer_type, vector_of
+
+ANY: AttrConstraint = AnyAttr()
+BUFFER: AttrConstraint = BaseAttr(BufferType)
+
+FOLD_KINDS = ("addf", "mulf", "maximumf", "minimumf", "addi", "muli", "maxsi", "minsi", "maxui", "minui", "andi", "ori", "xori")
+ATOMIC_KINDS = ("addf", "maximumf", "minimumf", "addi", "maxsi", "minsi", "maxui", "minui")
+
+
+def _optional(value: SSAValue | None) -> list[SSAValue]:
+    return [] if value is None else [value]
+
+
+@irdl_op_definition
+class KernelOp(IRDLOperation):
+    """The entry. Body arguments: the buffers in signature order, then the i64 task index in [0, tasks). Tasks are independent."""
+
+    name = "xir.kernel"
+    sym_name = prop_def(StringAttr)
+    tasks = prop_def(IntAttr)
+    body = region_def("single_block")
+    traits = traits_def(SymbolOpInterface(), IsolatedFromAbove())
+
+    def __init__(self, name: str, buffers: Sequence[BufferType], tasks: int):
+        super().__init__(
+            regions=[Region(Block(arg_types=[*buffers, I64]))],
+            properties={"sym_name": StringAttr(name), "tasks": IntAttr(tasks)},
+        )
+
+
+@irdl_op_definition
+class FuncOp(IRDLOperation):
+    """An internal function, never inlined. Buffers, scalars and vectors may be passed; it returns through `xir.return`."""
+
+    name = "xir.func"
+    sym_name = prop_def(StringAttr)
+    body = region_def("single_block")
+    traits = traits_def(SymbolOpInterface(), IsolatedFromAbove())
+
+    def __init__(self, name: str, arguments: Sequence[Attribute]):
+        super().__init__(regions=[Region(Block(arg_types=arguments))], properties={"sym_name": StringAttr(name)})
+
+
+@irdl_op_definition
+class CallOp(IRDLOperation):
+    """Calls an internal function."""
+
+    name = "xir.call"
+    callee = prop_def(StringAttr)
+    arguments = var_operand_def(ANY)
+    results_ = var_result_def(ANY)
+
+    def __init__(self, callee: str, arguments: Sequence[SSAValue], results: Sequence[Attribute] = ()):
+        super().__init__(operands=[arguments], result_types=[results], properties={"callee": StringAttr(callee)})
+
+
+@irdl_op_definition
+class ReturnOp(IRDLOperation):
+    """Ends a kernel (no values) or a function."""
+
+    name = "xir.return"
+    values = var_operand_def(ANY)
+    traits = traits_def(IsTerminator())
+
+    def __init__(self, values: Sequence[SSAValue] = ()):
+        super().__init__(operands=[values])
+
+
+@irdl_op_definition
+class AllocOp(IRDLOperation):
+    """Worker-private storage with unspecified contents, live for the whole kernel body. Only at the top level of a kernel."""
+
+    name = "xir.alloc"
+    buffer = result_def(BUFFER)
+
+    def __init__(self, element: Attribute, extent: int, space: str = "scratch"):
+        super().__init__(result_types=[BufferType.of(element, extent, space)])
+
+
+@irdl_op_definition
+class LoadOp(IRDLOperation):
+    """Consecutive elements from `index` on: one for a scalar result, W for a vector. Lanes whose mask bit is off touch no memory
+    and take `passthru` (zero without one)."""
+
+    name = "xir.load"
+    buffer = operand_def(BUFFER)
+    index = operand_def(I64)
+    mask = opt_operand_def(ANY)
+    passthru = opt_operand_def(ANY)
+    result = result_def(ANY)
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    def __init__(
+        self,
+        buffer: SSAValue,
+        index: SSAValue,
+        lanes: int = 1,
+        *,
+        mask: SSAValue | None = None,
+        passthru: SSAValue | None = None,
+    ):
+        kind = vector_of(buffer_type(buffer).element, lanes)
+        super().__init__(operands=[buffer, index, _optional(mask), _optional(passthru)], result_types=[kind])
+
+
+@irdl_op_definition
+class StoreOp(IRDLOperation):
+    """Writes a scalar, or a vector to consecutive elements; lanes whose mask bit is off write nothing.
+
+    `streaming` asks for stores that bypass the caches.
+    """
+
+    name = "xir.store"
+    value = operand_def(ANY)
+    buffer = operand_def(BUFFER)
+    index = operand_def(I64)
+    mask = opt_operand_def(ANY)
+    streaming = prop_def(BoolAttr)
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    def __init__(
+        self,
+        value: SSAValue,
+        buffer: SSAValue,
+        index: SSAValue,
+        *,
+        mask: SSAValue | None = None,
+        streaming: bool = False,
+    ):
+        super().__init__(
+            operands=[value, buffer, index, _optional(mask)], properties={"streaming": BoolAttr.from_bool(streaming)}
+        )
+
+
+@irdl_op_definition
+class GatherOp(IRDLOperation):
+    """Element `indices[lane]` for every lane whose mask bit is on, `passthru` (zero without one) elsewhere."""
+
+    name = "xir.gather"
+    buffer = operand_def(BUFFER)
+    indices = operand_def(ANY)
+    mask = opt_operand_def(ANY)
+    passthru = opt_operand_def(ANY)
+    result = result_def(ANY)
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    def __init__(
+        self,
+        buffer: SSAValue,
+        indices: SSAValue,
+        lanes: int,
+        *,
+        mask: SSAValue | None = None,
+        passthru: SSAValue | None = None,
+    ):
+        kind = vector_of(buffer_type(buffer).element, lanes)
+        super().__init__(operands=[buffer, indices, _optional(mask), _optional(passthru)], result_types=[kind])
+
+
+@irdl_op_definition
+class ScatterOp(IRDLOperation):
+    """Writes lane values to `indices[lane]` in lane order, where the mask bit is on."""
+
+    name = "xir.scatter"
+    value = operand_def(ANY)
+    buffer = operand_def(BUFFER)
+    indices = operand_def(ANY)
+    mask = opt_operand_def(ANY)
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    def __init__(self, value: SSAValue, buffer: SSAValue, indices: SSAValue, *, mask: SSAValue | None = None):
+        super().__init__(operands=[value, buffer, indices, _optional(mask)])
+
+
+@irdl_op_definition
+class AtomicOp(IRDLOperation):
+    """`buffer[index] = kind(buffer[index], value)` as one atomic step, for a scalar."""
+
+    name = "xir.atomic"
+    buffer = operand_def(BUFFER)
+    index = operand_def(I64)
+    value = operand_def(ANY)
+    kind = prop_def(StringAttr)
+
+    def __init__(self, kind: str, buffer: SSAValue, index: SSAValue, value: SSAValue):
+        super().__init__(operands=[buffer, index, value], properties={"kind": StringAttr(kind)})
+
+
+@irdl_op_definition
+class LanesOp(IRDLOperation):
+    """The vector 0, 1, ..., W-1 of i64."""
+
+    name = "xir.lanes"
+    result = result_def(ANY)
+    traits = traits_def(Pure())
+
+    def __init__(self, lanes: int):
+        super().__init__(result_types=[vector_of(I64, lanes)])
+
+
+@irdl_op_definition
+class FirstLanesOp(IRDLOperation):
+    """The mask whose lane i is on where i < count."""
+
+    name = "xir.first_lanes"
+    count = operand_def(I64)
+    result = result_def(ANY)
+    traits = traits_def(Pure())
+
+    def __init__(self, count: SSAValue, lanes: int):
+        super().__init__(operands=[count], result_types=[vector_of(I1, lanes)])
+
+
+@irdl_op_definition
+class FoldLanesOp(IRDLOperation):
+    """All lanes folded to a scalar, by halving: lane i meets lane i + W/2, and so on. `kind` is one of FOLD_KINDS."""
+
+    name = "xir.fold_lanes"
+    vector = operand_def(ANY)
+    kind = prop_def(StringAttr)
+    result = result_def(ANY)
+    traits = traits_def(Pure())
+
+    def __init__(self, kind: str, vector: SSAValue, element: Attribute):
+        super().__init__(operands=[vector], result_types=[element], properties={"kind": StringAttr(kind)})
+
+
+@irdl_op_definition
+class ContractOp(IRDLOperation):
+    """`C[i, j] = chain over k of fma(A[i, k], B[k, j], ·)`, starting from C[i, j], or from +0 when `from_zero`.
+
+    Matrices are (buffer, first index, two element strides): A by (row, k), B by (k, column), C by (row, column). Each element's
+    chain runs in k order. `lanes`, `rows`, `columns` give the register tile: `rows` x `columns` vectors of `lanes` columns.
+    """
+
+    name = "xir.contract"
+    a = operand_def(BUFFER)
+    a_index = operand_def(I64)
+    b = operand_def(BUFFER)
+    b_index = operand_def(I64)
+    c = operand_def(BUFFER)
+    c_index = operand_def(I64)
+    extents = prop_def(ArrayAttr[IntAttr])
+    strides = prop_def(ArrayAttr[IntAttr])
+    tile = prop_def(ArrayAttr[IntAttr])
+    from_zero = prop_def(BoolAttr)
+
+    def __init__(
+        self,
+        operands: Sequence[SSAValue],
+        extents: tuple[int, int, int],
+        strides: tuple[int, int, int, int, int, int],
+        tile: tuple[int, int, int],
+        *,
+        from_zero: bool,
+    ):
+        """`operands` = a, a_index, b, b_index, c, c_index; `extents` = rows, columns, k; `strides` = a_row, a_k, b_k, b_col, c_row,
+        c_col; `tile` = register rows, column vectors, lanes."""
+        properties: dict[str, Attribute] = {
+            "extents": _ints(extents),
+            "strides": _ints(strides),
+            "tile": _ints(tile),
+            "from_zero": BoolAttr.from_bool(from_zero),
+        }
+        super().__init__(operands=list(operands), properties=properties)
+
+
+@irdl_op_definition
+class BarrierOp(IRDLOperation):
+    """All workers of a group wait for each other; shared memory written before is visible after."""
+
+    name = "xir.barrier"
+
+
+@irdl_op_definition
+class LaneIdOp(IRDLOperation):
+    """The i64 number of this worker in its group, on targets whose groups run lanes as threads."""
+
+    name = "xir.lane_id"
+    result = result_def(I64)
+    traits = traits_def(Pure())
+
+    def __init__(self) -> None:
+        super().__init__(result_types=[I64])
+
+
+def _ints(values: Sequence[int]) -> ArrayAttr[IntAttr]:
+    return ArrayAttr([IntAttr(value) for value in values])
