@@ -79,7 +79,7 @@ class Diagnostic:
 
 def render(d: Diagnostic, *, color: bool = False) -> str:
     """The diagnostic as text: headline, place, excerpt with carets, notes, why, help and what was being done."""
-    paint = _Paint(color)
+    paint = _Paint(color=color)
     shown = _shown_lines(d.span)
     width = max((len(str(line)) for line, _ in shown), default=1)
     rows = [f"{paint(_RED, f'error[{d.code.id}]')}{paint(_BOLD, f': {d.message}')}"]
@@ -94,7 +94,7 @@ def render(d: Diagnostic, *, color: bool = False) -> str:
 class _Paint:
     """Wraps text in a terminal colour, or leaves it alone."""
 
-    def __init__(self, color: bool) -> None:
+    def __init__(self, *, color: bool) -> None:
         self._color = color
 
     def __call__(self, style: str, text: str) -> str:

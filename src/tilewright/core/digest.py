@@ -4,7 +4,8 @@ import dataclasses
 import enum
 import hashlib
 import struct
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
@@ -42,24 +43,30 @@ def __getattr__(name: str) -> str:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-def _encode(value: object) -> bytes:
+def _encode(value: Any) -> bytes:
     tag, body = _tagged(value)
     return b"%b:%d:%b" % (tag, len(body), body)
 
 
-def _tagged(value: object) -> tuple[bytes, bytes]:
+def _tagged(value: Any) -> tuple[bytes, bytes]:
     if isinstance(value, enum.Enum):  # before int and str, which a member may also be
         return b"enum", _joined([type(value).__qualname__, value.name, value.value])
-    if isinstance(value, type) and issubclass(value, DType):
-        return b"dtype", value.name.encode()
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+    if isinstance(value, type):
+        return _named(cast("type[object]", value))
+    if dataclasses.is_dataclass(value):
         fields = [(field.name, getattr(value, field.name)) for field in dataclasses.fields(value)]
         return b"record", _joined([type(value).__qualname__, *fields])
     scalar = _scalar(value)
     return scalar if scalar is not None else _container(value)
 
 
-def _scalar(value: object) -> tuple[bytes, bytes] | None:
+def _named(value: type[object]) -> tuple[bytes, bytes]:
+    if issubclass(value, DType):
+        return b"dtype", value.name.encode()
+    raise InternalError(NOT_DIGESTIBLE.at(UNKNOWN, type=value.__qualname__))
+
+
+def _scalar(value: Any) -> tuple[bytes, bytes] | None:
     match value:
         case None:
             return b"none", b""
@@ -71,7 +78,7 @@ def _scalar(value: object) -> tuple[bytes, bytes] | None:
             return b"float", struct.pack("<d", value)
         case str():
             return b"str", value.encode()
-        case bytes() | bytearray() | memoryview():
+        case bytes() | bytearray():
             return b"bytes", bytes(value)
         case Path():
             return b"path", value.as_posix().encode()
@@ -79,13 +86,13 @@ def _scalar(value: object) -> tuple[bytes, bytes] | None:
             return None
 
 
-def _container(value: object) -> tuple[bytes, bytes]:
+def _container(value: Any) -> tuple[bytes, bytes]:
     match value:
         case Mapping():
             items = cast("Mapping[Any, Any]", value).items()
             return b"map", b"".join(sorted(_joined(item) for item in items))
-        case Set():
-            return b"set", b"".join(sorted(map(_encode, cast("Set[Any]", value))))
+        case AbstractSet():
+            return b"set", b"".join(sorted(map(_encode, cast("AbstractSet[Any]", value))))
         case tuple():
             return b"tuple", _joined(cast("tuple[Any, ...]", value))
         case list():

@@ -1,19 +1,19 @@
 """The exception tree. Each family owns one hundred of the codes, so that a code says which exception carries it.
 
-    TilewrightError
-    ├─ KernelError           the program is wrong
-    │  ├─ CaptureError       TW1xx  Python outside the language
-    │  ├─ TileTypeError      TW2xx  types and shapes; also a TypeError
-    │  └─ EffectError        TW3xx  aliases, escapes, races, bounds
-    ├─ UnsupportedError      TW4xx  a valid program that this route or target refuses
-    │  ├─ PlanError                 no legal candidate is left; has .rejections
-    │  └─ CapabilityError           a device, driver or optional package is missing
-    ├─ ToolchainError        TW5xx  what we call to make code failed
-    ├─ DispatchError         TW6xx  a buffer, argument or command is wrong
-    └─ InternalError         TW9xx  our bug
+TilewrightError
+├─ KernelError           the program is wrong
+│  ├─ CaptureError       TW1xx  Python outside the language
+│  ├─ TileTypeError      TW2xx  types and shapes; also a TypeError
+│  └─ EffectError        TW3xx  aliases, escapes, races, bounds
+├─ UnsupportedError      TW4xx  a valid program that this route or target refuses
+│  ├─ PlanError                 no legal candidate is left; has .rejections
+│  └─ CapabilityError           a device, driver or optional package is missing
+├─ ToolchainError        TW5xx  what we call to make code failed
+├─ DispatchError         TW6xx  a buffer, argument or command is wrong
+└─ InternalError         TW9xx  our bug
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import ClassVar, cast
@@ -129,16 +129,14 @@ class InternalError(TilewrightError):
 
     families = frozenset({9})
 
-    def __init__(
-        self, diagnostic: Diagnostic, *more: Diagnostic, pass_name: str = "", reproducer: str = ""
-    ) -> None:
+    def __init__(self, diagnostic: Diagnostic, *more: Diagnostic, pass_name: str = "", reproducer: str = "") -> None:
         notes = [f"pass: {pass_name}"] * bool(pass_name) + [f"reproducer: {reproducer}"] * bool(reproducer)
         super().__init__(replace(diagnostic, notes=(*diagnostic.notes, *notes)), *more)
         self.pass_name, self.reproducer = pass_name, reproducer
 
 
 @contextmanager
-def during(what: str) -> Iterator[None]:
+def during(what: str) -> Generator[None]:
     """Adds a "while" line to every diagnostic of a TilewrightError that escapes the block."""
     try:
         yield
@@ -148,7 +146,7 @@ def during(what: str) -> Iterator[None]:
 
 
 @contextmanager
-def blame(span: Span) -> Iterator[None]:
+def blame(span: Span) -> Generator[None]:
     """Puts `span` on those diagnostics of an escaping TilewrightError that know no place of their own."""
     try:
         yield

@@ -2,9 +2,9 @@
 
 import linecache
 import os
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from inspect import currentframe
 from itertools import islice
 from types import FrameType
 
@@ -70,7 +70,7 @@ def user_span() -> Span:
 
     Returns `UNKNOWN` when no such frame exists. Without column tables (`-X no_debug_ranges`) only the line is known.
     """
-    frames = list(islice(_user_frames(sys._getframe(1)), _MAX_CALLERS + 1))
+    frames = list(islice(_user_frames(currentframe()), _MAX_CALLERS + 1))
     span: Span | None = None
     for frame in reversed(frames):
         span = _frame_span(frame, span)

@@ -20,3 +20,9 @@ K_MISMATCH = Code(
     why="an axis shared by both operands is the same axis and has one extent",
     help="load both operands with the same extent along {axis}",
 )
+NO_ELEMENT_TYPE = Code(
+    204,
+    "arrays of NumPy type {dtype!r} have no element type",
+    why="an array is used in place, so its bytes must already be those of an element type",
+    help="convert the array yourself to one of {known}",
+)
