@@ -46,7 +46,7 @@ types: $(VENV) ## pyright, strict
 	$(BIN)/pyright
 
 arch: $(VENV) ## import contracts, budgets, names, snippets, error codes
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-logo
 	$(BIN)/python -m pytest tests/architecture
 
 golden-accept: $(VENV) ## rewrite the golden texts of the tests, then read `git diff`
