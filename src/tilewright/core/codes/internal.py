@@ -20,3 +20,27 @@ FOREIGN_HANDLE = Code(
     why="the validation layer checks every access below the buffers, shaders and commands",
     help="this is a bug in tilewright: please report it with this text",
 )
+LLVM_TEXT_MISUSE = Code(
+    910,
+    "the LLVM text builder was asked for something ill-formed: {what}",
+    why="operands are checked while the text is written, so that the fault shows where it is made",
+    help="this is a bug in tilewright: please report it with this text",
+)
+UNPARSABLE_TEXT = Code(
+    920,
+    "the TileIR text {name} does not parse: {what}",
+    why="TileIR text follows the grammar of docs/reference/tileir.md; print_module never writes anything else",
+    help="print the module again with print_module, or correct the text at this place",
+)
+MALFORMED_IR = Code(
+    921,
+    "malformed TileIR: {what}",
+    why="no kernel written in Python produces this; a hand-made module or a broken pass does",
+    help="if the module came from a kernel, this is a bug in tilewright: please report it with this text",
+)
+BROKEN_PASS = Code(
+    922,
+    "the pass {name} left a module that {what}",
+    why="every pass takes a verified module and must leave one, with a place on every operation",
+    help="this is a bug in tilewright: please report it with the reproducer",
+)
