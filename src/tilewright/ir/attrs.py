@@ -1,15 +1,13 @@
 """Policies and payloads that TileIR operations carry."""
 
-from collections.abc import Sequence
-from enum import StrEnum
-
-from xdsl.dialects.builtin import BoolAttr, IntegerAttr, StringAttr
-from xdsl.ir import Attribute, Data, EnumAttribute, SpacedOpaqueSyntaxAttribute
+from xdsl.dialects.utils.enum_attribute import EnumAttribute
+from xdsl.ir import Data, SpacedOpaqueSyntaxAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
+from xdsl.utils.str_enum import StrEnum
 
-__all__ = ["BoolAttr", "IntegerAttr", "StringAttr", "Bounds", "BoundsAttr", "Policy", "PolicyAttr", "NumberAttr", "UpdateKind", "UpdateKindAttr"]
+__all__ = ["Bounds", "BoundsAttr", "NumberAttr", "Policy", "PolicyAttr", "UpdateKind", "UpdateKindAttr"]
 
 
 class Policy(StrEnum):
@@ -38,16 +36,22 @@ class UpdateKind(StrEnum):
 
 @irdl_attr_definition
 class PolicyAttr(EnumAttribute[Policy], SpacedOpaqueSyntaxAttribute):
+    """A `Policy`."""
+
     name = "tile.policy"
 
 
 @irdl_attr_definition
 class BoundsAttr(EnumAttribute[Bounds], SpacedOpaqueSyntaxAttribute):
+    """A `Bounds`."""
+
     name = "tile.bounds"
 
 
 @irdl_attr_definition
 class UpdateKindAttr(EnumAttribute[UpdateKind], SpacedOpaqueSyntaxAttribute):
+    """An `UpdateKind`."""
+
     name = "tile.update_kind"
 
 
@@ -65,5 +69,3 @@ class NumberAttr(Data[int]):
     def print_parameter(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
             printer.print_string(f"0x{self.data:x}")
-
-

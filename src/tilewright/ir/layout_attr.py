@@ -11,5 +11,5 @@ class LayoutAttr(ParametrizedAttribute):
     """An index map from `domain` to `codomain`."""
 
     name = "tile.layout"
-    domain: SpaceAttr = param_def(SpaceAttr)
-    codomain: SpaceAttr = param_def(SpaceAttr)
+    domain: SpaceAttr = param_def()
+    codomain: SpaceAttr = param_def()

@@ -1,6 +1,7 @@
 """Types of TileIR: dimensions by identity, index spaces, tiles, views, manual memory.
 
-A dimension is an identity, not a size and not a name: two axes of equal extent are different unless they carry the same `DimAttr`.
+A dimension is an identity, not a size and not a name: two axes of equal extent are different unless they carry the same
+`DimAttr`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -60,7 +61,7 @@ class DimAttr(ParametrizedAttribute):
     """One dimension identity. Labels live in the kernel's label table, never here."""
 
     name = "tile.dim"
-    id: IntAttr = param_def(IntAttr)
+    id: IntAttr = param_def()
 
     @staticmethod
     def of(dim_id: int) -> "DimAttr":
@@ -85,8 +86,8 @@ class AxisAttr(ParametrizedAttribute):
     """One axis of a space: a dimension identity with a constant extent (0 is legal)."""
 
     name = "tile.axis"
-    dim: DimAttr = param_def(DimAttr)
-    size: IntAttr = param_def(IntAttr)
+    dim: DimAttr = param_def()
+    size: IntAttr = param_def()
 
     @staticmethod
     def of(dim: DimAttr, extent: int) -> "AxisAttr":
@@ -187,7 +188,7 @@ class TileType(ParametrizedAttribute, TypeAttribute):
 
     name = "tile.tile"
     element: Attribute = param_def()
-    space: SpaceAttr = param_def(SpaceAttr)
+    space: SpaceAttr = param_def()
 
     @staticmethod
     def of(dtype: type[DType], space: SpaceAttr) -> "TileType":
@@ -212,9 +213,9 @@ class ViewType(ParametrizedAttribute, TypeAttribute):
 
     name = "tile.view"
     element: Attribute = param_def()
-    space: SpaceAttr = param_def(SpaceAttr)
+    space: SpaceAttr = param_def()
     steps: ArrayAttr[IntAttr] = param_def()
-    access: builtin.StringAttr = param_def(builtin.StringAttr)
+    access: builtin.StringAttr = param_def()
 
     @staticmethod
     def of(dtype: type[DType], space: SpaceAttr, strides: Sequence[int], *, const: bool) -> "ViewType":
@@ -255,7 +256,7 @@ class MemoryType(ParametrizedAttribute, TypeAttribute):
 
     name = "tile.memory"
     element: Attribute = param_def()
-    space: SpaceAttr = param_def(SpaceAttr)
+    space: SpaceAttr = param_def()
 
     def print_parameters(self, printer: Printer) -> None:
         with printer.in_angle_brackets():

@@ -1,3 +1,57 @@
 """TW3xx: aliases, escapes, races and bounds."""
 
 from ..diagnostics import Code
+RACING_STORE = Code(
+    350,
+    "several iterations write one location: the store does not depend on {axes}",
+    why="the instances of a parallel run in any order, so which of them writes last is undefined",
+    help="fold over the axis with reduce, or combine the values with view.update(...)",
+)
+CONST_VIEW_WRITTEN = Code(
+    351,
+    "{op} writes through the const view {view}",
+    why="a parameter annotated as a const view is only read",
+    help="annotate the parameter as a mutable view (View2 instead of ConstView2)",
+)
+IMPURE_BODY = Code(
+    352,
+    "{op} has an effect inside {body}",
+    why="the body of {body} defines values point by point, in any order and any number of times",
+    help="load before it, store after it, or use a region such as nest.serial(...)",
+)
+MEMORY_FLOW = Code(
+    353,
+    "manual memory is used out of order: {what}",
+    why="every access uses the contents left by the access before it, so that order needs no guessing",
+    help="store before the first load, and write the memory in the instance that owns it",
+)
+SCOPE_REFUSED = Code(
+    354,
+    "{what}",
+    why="an execution scope binds a parallel to one level of the target, and levels contain each other in one order only",
+    help="name a scope that the target has, inside the one of the enclosing parallel",
+)
+RESOURCE_REFUSED = Code(
+    355,
+    "{what}",
+    why="a target states which scopes may load from and store to each class of storage",
+    help="choose another resource class, or leave it out to let the planner choose",
+)
+MISPLACED_STAGE = Code(
+    356,
+    "{what}",
+    why="stages cut the body of one pipeline into segments, each with a name of its own",
+    help="call stage(...) directly in the pipeline's body, before its first load, store or tile operation",
+)
+PIPELINE_POLICY = Code(
+    357,
+    "{what}",
+    why="window bounds the iterations in flight (0: the planner chooses) and interval is the distance between issues",
+    help="use a window from 0 and an interval from 1, both below 2**32",
+)
+KERNEL_FORM = Code(
+    358,
+    "{what}",
+    why="a kernel is a set of independent instances: its root holds index arithmetic and one or more parallels",
+    help="wrap the work in `for nest in parallel(...)`",
+)

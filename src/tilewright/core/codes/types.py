@@ -26,3 +26,15 @@ NO_ELEMENT_TYPE = Code(
     why="an array is used in place, so its bytes must already be those of an element type",
     help="convert the array yourself to one of {known}",
 )
+ILL_TYPED = Code(
+    280,
+    "{what}",
+    why="the operands, results and bodies of TileIR operations have types that agree",
+    help="convert or reshape the values so that the types named above agree",
+)
+UNSAFE_LAYOUT = Code(
+    281,
+    "this layout cannot hold the memory: {what}",
+    why="a layout gives every element a storage cell of its own, inside the storage",
+    help="choose strides or index expressions that map different elements to different cells",
+)

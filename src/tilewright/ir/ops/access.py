@@ -29,7 +29,10 @@ def _optional(value: SSAValue | None) -> list[SSAValue]:
 
 @irdl_op_definition
 class LoadOp(IRDLOperation):
-    """A snapshot of the view at this point: zero- or `fill`-padded outside, and where `mask` (a boolean tile or scalar) is false."""
+    """A snapshot of the view at this point.
+
+    Zero- or `fill`-padded outside, and where `mask` (a boolean tile or scalar) is false.
+    """
 
     name = "tile.load"
     view = operand_def(VIEW)
@@ -87,7 +90,10 @@ class StoreOp(IRDLOperation):
 
 @irdl_op_definition
 class LoadElementOp(IRDLOperation):
-    """One element. Without a predicate the index must lie inside; where the predicate is false nothing is read and `fill` results."""
+    """One element. Without a predicate the index must lie inside.
+
+    Where the predicate is false nothing is read and `fill` results.
+    """
 
     name = "tile.load_element"
     view = operand_def(VIEW)
@@ -161,5 +167,3 @@ class UpdateOp(IRDLOperation):
             result_types=[],
             properties={"reducer": UpdateKindAttr(reducer)},
         )
-
-

@@ -18,8 +18,9 @@ class SelectOp(ElementwiseOp):
     condition = operand_def(ANY)
     on_true = operand_def(ANY)
     on_false = operand_def(ANY)
-    assembly_format: ClassVar[str] = (
-        "$condition `,` $on_true `,` $on_false attr-dict `:` type($condition) `,` type($on_true) `,` type($on_false) `->` type($result)"
+    assembly_format: ClassVar[str | None] = (
+        "$condition `,` $on_true `,` $on_false attr-dict `:` "
+        "type($condition) `,` type($on_true) `,` type($on_false) `->` type($result)"
     )
 
     def __init__(self, condition: SSAValue, on_true: SSAValue, on_false: SSAValue, result_type: Attribute):
@@ -37,7 +38,7 @@ class CastOp(ElementwiseOp):
     operand = operand_def(ANY)
     saturating = prop_def(BoolAttr)
     irdl_options = (ParsePropInAttrDict(),)
-    assembly_format: ClassVar[str] = "$operand attr-dict `:` type($operand) `->` type($result)"
+    assembly_format: ClassVar[str | None] = "$operand attr-dict `:` type($operand) `->` type($result)"
 
     def __init__(self, operand: SSAValue, result_type: Attribute, *, saturating: bool = False):
         properties: dict[str, Attribute] = {"saturating": BoolAttr.from_bool(saturating)}
@@ -50,7 +51,7 @@ class BitcastOp(ElementwiseOp):
 
     name = "tile.bitcast"
     operand = operand_def(ANY)
-    assembly_format: ClassVar[str] = "$operand attr-dict `:` type($operand) `->` type($result)"
+    assembly_format: ClassVar[str | None] = "$operand attr-dict `:` type($operand) `->` type($result)"
 
     def __init__(self, operand: SSAValue, result_type: Attribute):
         super().__init__(operands=[operand], result_types=[result_type])

@@ -1,7 +1,7 @@
 """Elementwise operations: one class each on three bases.
 
-Operands are scalars or tiles of the result's element type unless an operation says otherwise; a tile operand broadcasts into
-the result by dimension identity (a missing dimension repeats, an extent of 1 repeats), a scalar broadcasts everywhere.
+Operands are scalars or tiles of the result's element type unless an operation says otherwise; a tile operand broadcasts
+into the result by dimension identity (a missing dimension repeats, an extent of 1 repeats), a scalar everywhere.
 """
 
 from typing import ClassVar
@@ -43,7 +43,7 @@ def accepts_booleans(dtype: type[DType]) -> bool:
     return dtype.kind == "bool"
 
 
-def accepts_all(dtype: type[DType]) -> bool:
+def accepts_all(_dtype: type[DType]) -> bool:
     return True
 
 
@@ -52,7 +52,7 @@ class UnaryOp(ElementwiseOp):
 
     accepts = staticmethod(accepts_numbers)
     operand = operand_def(ANY)
-    assembly_format: ClassVar[str] = "$operand attr-dict `:` type($operand) `->` type($result)"
+    assembly_format: ClassVar[str | None] = "$operand attr-dict `:` type($operand) `->` type($result)"
 
     def __init__(self, operand: SSAValue, result_type: Attribute):
         super().__init__(operands=[operand], result_types=[result_type])
@@ -64,7 +64,7 @@ class BinaryOp(ElementwiseOp):
     accepts = staticmethod(accepts_numbers)
     lhs = operand_def(ANY)
     rhs = operand_def(ANY)
-    assembly_format: ClassVar[str] = "$lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)"
+    assembly_format: ClassVar[str | None] = "$lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)"
 
     def __init__(self, lhs: SSAValue, rhs: SSAValue, result_type: Attribute):
         super().__init__(operands=[lhs, rhs], result_types=[result_type])

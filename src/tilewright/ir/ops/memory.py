@@ -11,7 +11,10 @@ from tilewright.ir.types import MemoryStateType, MemoryType, TileType, memory_ty
 
 @irdl_op_definition
 class MemoryAllocOp(IRDLOperation):
-    """Storage with an uninitialised state. `resource` names a placement class; `layout` maps elements to storage cells."""
+    """Storage with an uninitialised state.
+
+    `resource` names a placement class; `layout` maps elements to storage cells.
+    """
 
     name = "tile.memory_alloc"
     resource = opt_prop_def(StringAttr)

@@ -23,9 +23,10 @@ from tilewright.ir.types import I64, SpaceAttr, ViewType
 
 @irdl_op_definition
 class KernelOp(IRDLOperation):
-    """One captured kernel. The body's arguments are its views (and scalar parameters) in signature order; it ends in an empty yield.
+    """One captured kernel. The body's arguments are its views (and scalar parameters) in signature order.
 
-    `parameters` names the arguments; `labels` maps dimension numbers to the user's names and never takes part in the meaning.
+    It ends in an empty yield. `parameters` names the arguments; `labels` maps dimension numbers to the user's names
+    and never takes part in the meaning.
     """
 
     name = "tile.kernel"
@@ -54,7 +55,10 @@ class KernelOp(IRDLOperation):
 
 
 class RegionOp(IRDLOperation):
-    """Base of the structured regions: a domain, and a body with one i64 index per axis followed by the carried values."""
+    """Base of the structured regions: a domain and a body.
+
+    The body has one i64 index per axis, followed by the carried values.
+    """
 
     space = prop_def(SpaceAttr)
     body = region_def("single_block")
@@ -65,7 +69,10 @@ class RegionOp(IRDLOperation):
 
 
 class CarryingOp(RegionOp):
-    """A region that carries values. All yielded values are read before any is replaced; zero trips return the initial ones."""
+    """A region that carries values.
+
+    All yielded values are read before any is replaced; zero trips return the initial ones.
+    """
 
     inits = var_operand_def(ANY)
     results_ = var_result_def(ANY)
@@ -81,13 +88,19 @@ def _carrying_body(space: SpaceAttr, inits: Sequence[SSAValue]) -> Region:
 
 @irdl_op_definition
 class ParallelOp(RegionOp):
-    """Independent instances, in any order. `scope` binds execution to a level of the target ("worker", "group", ...)."""
+    """Independent instances, in any order.
+
+    `scope` binds execution to a level of the target ("worker", "group", ...).
+    """
 
     name = "tile.parallel"
     scope = opt_prop_def(StringAttr)
 
     def __init__(self, space: SpaceAttr, *, scope: str | None = None, body: Region | None = None):
-        properties: dict[str, Attribute | None] = {"space": space, "scope": None if scope is None else StringAttr(scope)}
+        properties: dict[str, Attribute | None] = {
+            "space": space,
+            "scope": None if scope is None else StringAttr(scope),
+        }
         super().__init__(
             operands=[], result_types=[], regions=[body or _carrying_body(space, ())], properties=properties
         )
@@ -110,8 +123,10 @@ class SerialOp(CarryingOp):
 
 @irdl_op_definition
 class PipelineOp(CarryingOp):
-    """Ordered iterations with permission to overlap stages. `window` bounds iterations in flight (0: the planner chooses);
-    `interval` >= 1 is the issue distance."""
+    """Ordered iterations with permission to overlap stages.
+
+    `window` bounds iterations in flight (0: the planner chooses); `interval` >= 1 is the issue distance.
+    """
 
     name = "tile.pipeline"
     window = prop_def(IntAttr)
@@ -136,7 +151,10 @@ class PipelineOp(CarryingOp):
 
 @irdl_op_definition
 class ReduceOp(CarryingOp):
-    """A fold over the domain: the carried values are the accumulators, the policy says which regroupings are permitted."""
+    """A fold over the domain.
+
+    The carried values are the accumulators, the policy says which regroupings are permitted.
+    """
 
     name = "tile.reduce"
     policy = prop_def(PolicyAttr)

@@ -67,9 +67,10 @@ class ExtractOp(IRDLOperation):
 class MmaOp(IRDLOperation):
     """`c` plus the sum over contracted coordinates of a*b, as a chain of fused multiply-adds from `c`.
 
-    Roles come from dimension identity: in a, b and c: batch; in a and b only: contracted; in c and one operand: free. Operands
-    convert to the accumulator's element type first. The chain runs lexicographically over the contracted dimensions in a's axis
-    order; `reassociate` permits another order; `atoms` permits matrix units with their own stated bound.
+    Roles come from dimension identity: in a, b and c: batch; in a and b only: contracted; in c and one operand: free.
+    Operands convert to the accumulator's element type first. The chain runs lexicographically over the contracted
+    dimensions in a's axis order; `reassociate` permits another order; `atoms` permits matrix units with their own
+    stated bound.
     """
 
     name = "tile.mma"
@@ -90,10 +91,11 @@ class MmaOp(IRDLOperation):
 
 @irdl_op_definition
 class ScanOp(IRDLOperation):
-    """Running fold along one dimension. Tiles and seeds pair up; the body takes (states..., elements...) and yields states.
+    """Running fold along one dimension.
 
-    Inclusive: result i folds the seed and elements 0..i; exclusive: 0..i-1. `reverse` runs from the far end. The policy says
-    which regroupings are permitted.
+    Tiles and seeds pair up; the body takes (states..., elements...) and yields states. Inclusive: result i folds the
+    seed and elements 0..i; exclusive: 0..i-1. `reverse` runs from the far end. The policy says which regroupings are
+    permitted.
     """
 
     name = "tile.scan"
@@ -127,5 +129,8 @@ class ScanOp(IRDLOperation):
             "reverse": BoolAttr.from_bool(reverse),
         }
         super().__init__(
-            operands=[tiles, seeds], result_types=[[tile.type for tile in tiles]], regions=[region], properties=properties
+            operands=[tiles, seeds],
+            result_types=[[tile.type for tile in tiles]],
+            regions=[region],
+            properties=properties,
         )
