@@ -10,7 +10,9 @@ from pathlib import Path
 
 from tests.architecture.house import ROOT
 
-FENCE = re.compile(r"^(?P<margin> *)```python(?P<marks>[^\n]*)\n(?P<body>.*?)^(?P=margin)``` *$", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(
+    r"^(?P<margin> *)```python(?P<marks>[^\n]*)\n(?P<body>.*?)^(?P=margin)``` *$", re.MULTILINE | re.DOTALL
+)
 MARKS = ("", "no-run")
 
 

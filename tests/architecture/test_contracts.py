@@ -1,19 +1,22 @@
 """The import contracts of pyproject.toml: each is kept by the source, and each catches what it is there for."""
 
 from pathlib import Path
+from typing import Any
 
 import grimp
 import pytest
 from importlinter import Contract
-from importlinter.api import read_configuration
-from importlinter.application.use_cases import lint_imports
+from importlinter.application.use_cases import lint_imports, read_user_options
+from importlinter.configuration import configure
 from importlinter.contracts.forbidden import ForbiddenContract
 from importlinter.contracts.independence import IndependenceContract
 from importlinter.contracts.layers import LayersContract
 
 from tests.architecture.house import PACKAGE, ROOT
 
-OPTIONS = {options["id"]: options for options in read_configuration(str(ROOT / "pyproject.toml"))["contracts_options"]}
+configure()
+CONTRACTS: list[dict[str, Any]] = read_user_options(str(ROOT / "pyproject.toml")).contracts_options
+OPTIONS = {options["id"]: options for options in CONTRACTS}
 TYPES = {"layers": LayersContract, "forbidden": ForbiddenContract, "independence": IndependenceContract}
 
 # One line in one module that must break the contract, and for each contract as many as it has meanings.

@@ -7,7 +7,6 @@ from types import ModuleType
 
 import pytest
 
-import tilewright
 from tests.architecture.house import PACKAGE, tree
 
 FACES = ("tilewright", "tilewright.tile")

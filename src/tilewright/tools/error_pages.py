@@ -48,7 +48,9 @@ def _index() -> str:
     for family, module in FAMILIES.items():
         rows += [f"## {(module.__doc__ or module.__name__).splitlines()[0]}", ""]
         rows += ["| code | message |", "|---|---|"]
-        rows += [f"| [{code.id}]({code.id}.md) | {_prose(code.message)} |" for code in ALL.values() if code.family == family]
+        rows += [
+            f"| [{code.id}]({code.id}.md) | {_prose(code.message)} |" for code in ALL.values() if code.family == family
+        ]
         rows += [""]
     rows += ["```{toctree}", ":hidden:", "", *ALL, "```", ""]
     return "\n".join(rows)
