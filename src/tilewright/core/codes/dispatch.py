@@ -213,3 +213,40 @@ NOT_DISPATCHABLE = Code(
     why="the null device compiles without running: its shaders have code and metadata only",
     help='create a device that runs, such as `create_device("simd")`',
 )
+OUT_OF_MEMORY = Code(
+    636,
+    "{device} cannot give a buffer of {size_bytes} bytes",
+    why="the memory of the device is used up, or smaller than this one buffer",
+    help="close buffers that are no longer used, or work on smaller parts",
+)
+
+ARRAY_KIND = Code(
+    640,
+    "argument {index} (`{name}`) of {kernel} is {got}, not a NumPy array",
+    why="the interpreter works on NumPy arrays in place",
+    help="pass a NumPy array, or `np.from_dlpack(x)` of something that shares its memory",
+)
+ARRAY_ELEMENT = Code(
+    641,
+    "argument {index} (`{name}`) of {kernel} holds {got}, expected {expected}",
+    why="the element type was fixed when the kernel was captured, and nothing is converted behind the caller's back",
+    help="convert the array to {expected} yourself",
+)
+ARRAY_SHAPE = Code(
+    642,
+    "argument {index} (`{name}`) of {kernel} has shape {got}, expected {expected}",
+    why="shapes are fixed when the kernel is captured",
+    help="pass an array of shape {expected}, or capture the kernel for this one",
+)
+ARRAY_READ_ONLY = Code(
+    643,
+    "argument {index} (`{name}`) of {kernel} cannot be written",
+    why="the parameter is a mutable view, and results are written in place",
+    help="pass a writable array, or annotate the parameter as a const view",
+)
+ARRAY_FOLDED = Code(
+    644,
+    "argument {index} (`{name}`) of {kernel} has strides {strides}, so several elements share one cell",
+    why="a store to one element would change another",
+    help="pass an array whose elements are distinct in memory; only const views may repeat them",
+)

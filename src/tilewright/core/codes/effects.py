@@ -55,3 +55,28 @@ KERNEL_FORM = Code(
     why="a kernel is a set of independent instances: its root holds index arithmetic and one or more parallels",
     help="wrap the work in `for nest in parallel(...)`",
 )
+
+ELEMENT_OUTSIDE = Code(
+    340,
+    "{access} at index {index} of axis {axis} of {what}, which has {extent}",
+    why="only a load or store with bounds `zero` may reach outside; everything else promises to stay inside",
+    help="guard the access with a mask or predicate, or use a tile load, which fills what lies outside",
+)
+CELL_CONFLICT = Code(
+    341,
+    "programs {first} and {second} both touch {cell}, and {what}",
+    why="the instances of a parallel run in any order, so none may write what another reads or writes",
+    help="give every instance cells of its own, fold over the axis with reduce, or use view.update(...)",
+)
+UNWRITTEN_READ = Code(
+    342,
+    "{cell} is read before anything was written to it",
+    why="its contents were declared meaningless at the start, so the result would depend on what memory held before",
+    help="write it first, or mask the load so that it leaves these elements out",
+)
+DIVISION_BY_ZERO = Code(
+    343,
+    "{op} divides an integer by zero",
+    why="an integer quotient by zero has no value, and compiled code may give anything",
+    help="choose another divisor there, as in `a // where(b == 0, 1, b)`",
+)

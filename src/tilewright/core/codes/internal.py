@@ -44,3 +44,9 @@ BROKEN_PASS = Code(
     why="every pass takes a verified module and must leave one, with a place on every operation",
     help="this is a bug in tilewright: please report it with the reproducer",
 )
+XIR_MISUSE = Code(
+    920,
+    "XIR was built wrongly: {what}",
+    why="loops and branches end with the values they carry, once",
+    help="this is a bug in tilewright: please report it with this text",
+)

@@ -38,3 +38,9 @@ UNSAFE_LAYOUT = Code(
     why="a layout gives every element a storage cell of its own, inside the storage",
     help="choose strides or index expressions that map different elements to different cells",
 )
+UNDEFINED_ARITHMETIC = Code(
+    290,
+    "{op} is not defined for {dtype}",
+    why="narrow types are for storage: they take part in loads, stores and casts, and mma does not accumulate in them",
+    help="compute in a wider type, as in `cast(x, f32)`, and narrow the result",
+)
