@@ -12,10 +12,12 @@ from tilewright.xir import ops
 from tilewright.xir.types import BufferType
 
 XIR_OPS: tuple[type[Operation], ...] = tuple(
-    item for item in vars(ops).values() if isinstance(item, type) and issubclass(item, Operation) and item.__module__ == ops.__name__
+    item
+    for item in vars(ops).values()
+    if isinstance(item, type) and issubclass(item, Operation) and item.__module__ == ops.__name__
 )
 
-XirDialect = Dialect("xir", XIR_OPS, [BufferType])
+XirDialect = Dialect("xir", list(XIR_OPS), [BufferType])
 
 
 def context() -> Context:

@@ -1,6 +1,7 @@
-"""The operations XIR adds to xDSL's arith, math, scf and vector: kernels, functions, memory, lanes, folds over lanes, contraction.
+"""The operations XIR adds to xDSL's arith, math, scf and vector: kernels, functions, memory, lanes, folds, contraction.
 
-XIR is mutable SSA below tiles. All index arithmetic is i64; values are scalars or one-dimensional vectors. Nothing here assumes a CPU.
+XIR is mutable SSA below tiles. All index arithmetic is i64; values are scalars or one-dimensional vectors. Nothing
+here assumes a CPU.
 """
 
 from collections.abc import Sequence
@@ -30,7 +31,21 @@ from tilewright.xir.types import I1, I64, BufferType, buffer_type, vector_of
 ANY: AttrConstraint = AnyAttr()
 BUFFER: AttrConstraint = BaseAttr(BufferType)
 
-FOLD_KINDS = ("addf", "mulf", "maximumf", "minimumf", "addi", "muli", "maxsi", "minsi", "maxui", "minui", "andi", "ori", "xori")
+FOLD_KINDS = (
+    "addf",
+    "mulf",
+    "maximumf",
+    "minimumf",
+    "addi",
+    "muli",
+    "maxsi",
+    "minsi",
+    "maxui",
+    "minui",
+    "andi",
+    "ori",
+    "xori",
+)
 ATOMIC_KINDS = ("addf", "maximumf", "minimumf", "addi", "maxsi", "minsi", "maxui", "minui")
 
 
@@ -40,7 +55,10 @@ def _optional(value: SSAValue | None) -> list[SSAValue]:
 
 @irdl_op_definition
 class KernelOp(IRDLOperation):
-    """The entry. Body arguments: the buffers in signature order, then the i64 task index in [0, tasks). Tasks are independent."""
+    """The entry, run once for every task in [0, tasks); tasks are independent.
+
+    Body arguments: the buffers in signature order, then the i64 task index.
+    """
 
     name = "xir.kernel"
     sym_name = prop_def(StringAttr)
@@ -57,7 +75,7 @@ class KernelOp(IRDLOperation):
 
 @irdl_op_definition
 class FuncOp(IRDLOperation):
-    """An internal function, never inlined. Buffers, scalars and vectors may be passed; it returns through `xir.return`."""
+    """An internal function, never inlined, of buffers, scalars and vectors. It returns through `xir.return`."""
 
     name = "xir.func"
     sym_name = prop_def(StringAttr)
@@ -95,7 +113,7 @@ class ReturnOp(IRDLOperation):
 
 @irdl_op_definition
 class AllocOp(IRDLOperation):
-    """Worker-private storage with unspecified contents, live for the whole kernel body. Only at the top level of a kernel."""
+    """Worker-private storage with unspecified contents, live for the whole kernel. Only at the top level of one."""
 
     name = "xir.alloc"
     buffer = result_def(BUFFER)
@@ -106,8 +124,10 @@ class AllocOp(IRDLOperation):
 
 @irdl_op_definition
 class LoadOp(IRDLOperation):
-    """Consecutive elements from `index` on: one for a scalar result, W for a vector. Lanes whose mask bit is off touch no memory
-    and take `passthru` (zero without one)."""
+    """Consecutive elements from `index` on: one for a scalar result, W for a vector.
+
+    Lanes whose mask bit is off touch no memory and take `passthru` (zero without one).
+    """
 
     name = "xir.load"
     buffer = operand_def(BUFFER)
@@ -256,8 +276,8 @@ class FoldLanesOp(IRDLOperation):
 class ContractOp(IRDLOperation):
     """`C[i, j] = chain over k of fma(A[i, k], B[k, j], ·)`, starting from C[i, j], or from +0 when `from_zero`.
 
-    Matrices are (buffer, first index, two element strides): A by (row, k), B by (k, column), C by (row, column). Each element's
-    chain runs in k order. `lanes`, `rows`, `columns` give the register tile: `rows` x `columns` vectors of `lanes` columns.
+    Matrices are (buffer, first index, two element strides): A by (row, k), B by (k, column), C by (row, column). Each
+    element's chain runs in k order. The register tile has `rows` rows of `columns` vectors of `lanes` columns.
     """
 
     name = "xir.contract"
@@ -281,8 +301,11 @@ class ContractOp(IRDLOperation):
         *,
         from_zero: bool,
     ):
-        """`operands` = a, a_index, b, b_index, c, c_index; `extents` = rows, columns, k; `strides` = a_row, a_k, b_k, b_col, c_row,
-        c_col; `tile` = register rows, column vectors, lanes."""
+        """Four records, in this order.
+
+        `operands`: a, a_index, b, b_index, c, c_index. `extents`: rows, columns, k. `strides`: a_row, a_k, b_k, b_col,
+        c_row, c_col. `tile`: register rows, column vectors, lanes.
+        """
         properties: dict[str, Attribute] = {
             "extents": _ints(extents),
             "strides": _ints(strides),

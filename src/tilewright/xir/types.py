@@ -1,6 +1,7 @@
-"""Types of XIR beyond xDSL's scalars and vectors: buffers, which are a base address with an element type and an address space."""
+"""Types of XIR beyond xDSL's scalars and vectors: buffers, a base address with an element type and an address space."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import cast
 
 from xdsl.dialects.builtin import IntAttr, IntegerType, StringAttr, VectorType
@@ -17,15 +18,16 @@ SPACES = ("global", "scratch", "shared")
 
 @irdl_attr_definition
 class BufferType(ParametrizedAttribute, TypeAttribute):
-    """`extent` elements at a base address. Global memory belongs to the caller, scratch to one worker, shared to one group.
+    """`extent` elements at a base address.
 
-    Elements are storage types: booleans are i8, unsigned integers are signless.
+    Global memory belongs to the caller, scratch to one worker, shared to one group. Elements
+    are storage types: booleans are i8, unsigned integers are signless.
     """
 
     name = "xir.buffer"
     element: Attribute = param_def()
-    count: IntAttr = param_def(IntAttr)
-    space: StringAttr = param_def(StringAttr)
+    count: IntAttr = param_def()
+    space: StringAttr = param_def()
 
     @staticmethod
     def of(element: Attribute, extent: int, space: str = "global") -> "BufferType":
@@ -57,6 +59,7 @@ def buffer_type(value: SSAValue) -> BufferType:
     return cast(BufferType, value.type)
 
 
+@lru_cache(maxsize=1024)
 def vector_of(element: Attribute, lanes: int) -> Attribute:
     """`vector<lanes x element>`, or the scalar itself for one lane."""
     return element if lanes == 1 else VectorType(element, [lanes])
@@ -64,7 +67,7 @@ def vector_of(element: Attribute, lanes: int) -> Attribute:
 
 def lanes_of(kind: Attribute) -> int:
     """How many lanes a scalar (1) or vector type has."""
-    return cast(int, kind.get_shape()[0]) if isinstance(kind, VectorType) else 1
+    return kind.get_shape()[0] if isinstance(kind, VectorType) else 1
 
 
 def scalar_of(kind: Attribute) -> Attribute:

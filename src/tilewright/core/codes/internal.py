@@ -45,7 +45,7 @@ BROKEN_PASS = Code(
     help="this is a bug in tilewright: please report it with the reproducer",
 )
 XIR_MISUSE = Code(
-    920,
+    940,
     "XIR was built wrongly: {what}",
     why="loops and branches end with the values they carry, once",
     help="this is a bug in tilewright: please report it with this text",

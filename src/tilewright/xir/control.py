@@ -1,0 +1,175 @@
+"""Loops, branches, calls and memory: the part of the builder that has effects."""
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+
+from xdsl.dialects import scf
+from xdsl.ir import Attribute, Block, Region, SSAValue
+
+from tilewright.core.codes.internal import XIR_MISUSE
+from tilewright.core.errors import InternalError
+from tilewright.xir import ops
+from tilewright.xir.constants import known_int
+from tilewright.xir.insertion import Insertion
+from tilewright.xir.location import span_of
+from tilewright.xir.types import I64, lanes_of
+
+__all__ = ["Branch", "ControlBuilder", "Index", "Loop"]
+
+Index = SSAValue | int
+
+
+class _Body:
+    """A body that must be ended by `yield_` exactly once, unless it carries nothing."""
+
+    def __init__(self, builder: Insertion, op: scf.ForOp | scf.IfOp, arity: int) -> None:
+        self._builder, self._op, self._arity = builder, op, arity
+        self._open = True
+
+    def yield_(self, values: Sequence[SSAValue] = ()) -> None:
+        """Ends the body with the values of the next trip or of the branch."""
+        if not self._open or len(values) != self._arity:
+            what = f"{self._op.name} yields {len(values)} values, expected {self._arity} once"
+            raise InternalError(XIR_MISUSE.at(span_of(self._op), what=what))
+        self._builder.insert(scf.YieldOp.create(operands=values))
+        self._open = False
+
+    def close(self) -> None:
+        """Ends a body that carries nothing and was not ended by hand."""
+        if self._open:
+            self.yield_()
+
+    @property
+    def results(self) -> tuple[SSAValue, ...]:
+        """The values after the operation; they may be used behind it only."""
+        return tuple(self._op.results)
+
+
+class Loop(_Body):
+    """The inside of a `scf.for`."""
+
+    def __init__(self, builder: Insertion, op: scf.ForOp) -> None:
+        super().__init__(builder, op, len(op.results))
+        self.op = op
+        self.index: SSAValue = op.body.block.args[0]
+        self.carries: tuple[SSAValue, ...] = tuple(op.body.block.args[1:])
+
+
+class Branch(_Body):
+    """The inside of one arm of a `scf.if`; `orelse` opens the other."""
+
+    def __init__(self, builder: Insertion, op: scf.IfOp) -> None:
+        super().__init__(builder, op, len(op.results))
+        self.op = op
+
+    @contextmanager
+    def orelse(self) -> Generator["Branch"]:
+        """The other arm, after the first one is closed."""
+        if not self.op.false_region.blocks:
+            self.op.false_region.add_block(Block())
+        arm = Branch(self._builder, self.op)
+        with self._builder.at(self.op.false_region.block):
+            yield arm
+            arm.close()
+
+
+class ControlBuilder(Insertion):
+    """Structured control flow and memory."""
+
+    def index(self, value: Index) -> SSAValue:
+        """An index as a value: Python integers become constants."""
+        return self.i64(value) if isinstance(value, int) else value
+
+    @contextmanager
+    def for_(self, lb: Index, ub: Index, step: Index = 1, carries: Sequence[SSAValue] = ()) -> Generator[Loop]:
+        """A counted loop with simultaneous `carries`. End its body with `loop.yield_`; then use `loop.results`."""
+        kinds = [carry.type for carry in carries]
+        op = scf.ForOp.create(
+            operands=[self.index(lb), self.index(ub), self.index(step), *carries],
+            result_types=kinds,
+            regions=[Region(Block(arg_types=[I64, *kinds]))],
+        )
+        loop = Loop(self, self.insert(op))
+        with self.at(op.body.block):
+            yield loop
+            loop.close()
+
+    @contextmanager
+    def if_(self, cond: SSAValue, results: Sequence[Attribute] = ()) -> Generator[Branch]:
+        """Guarded code. With `results` both arms must be written and yield them."""
+        op = scf.IfOp.create(operands=[cond], result_types=results, regions=[Region(Block()), Region()])
+        branch = Branch(self, self.insert(op))
+        with self.at(op.true_region.block):
+            yield branch
+            branch.close()
+
+    def call(
+        self, callee: str, arguments: Sequence[SSAValue], results: Sequence[Attribute] = ()
+    ) -> tuple[SSAValue, ...]:
+        return tuple(self.insert(ops.CallOp(callee, arguments, results)).results)
+
+    def return_(self, values: Sequence[SSAValue] = ()) -> None:
+        self.insert(ops.ReturnOp(values))
+
+    def alloc(self, element: Attribute, extent: int, space: str = "scratch") -> SSAValue:
+        """Worker-private storage; only at the top level of a kernel."""
+        return self.insert(ops.AllocOp(element, extent, space)).results[0]
+
+    def load(
+        self,
+        buffer: SSAValue,
+        index: Index,
+        lanes: int = 1,
+        *,
+        mask: SSAValue | None = None,
+        passthru: SSAValue | None = None,
+    ) -> SSAValue:
+        """`lanes` consecutive elements; masked-off lanes give `passthru` (zero without one)."""
+        mask = _partial(mask)
+        passthru = None if mask is None else passthru
+        return self.insert(ops.LoadOp(buffer, self.index(index), lanes, mask=mask, passthru=passthru)).results[0]
+
+    def store(
+        self, value: SSAValue, buffer: SSAValue, index: Index, *, mask: SSAValue | None = None, streaming: bool = False
+    ) -> None:
+        """A scalar, or a vector to consecutive elements."""
+        self.insert(ops.StoreOp(value, buffer, self.index(index), mask=_partial(mask), streaming=streaming))
+
+    def gather(
+        self, buffer: SSAValue, indices: SSAValue, *, mask: SSAValue | None = None, passthru: SSAValue | None = None
+    ) -> SSAValue:
+        """The elements at `indices`, one a lane."""
+        mask = _partial(mask)
+        passthru = None if mask is None else passthru
+        lanes = lanes_of(indices.type)
+        return self.insert(ops.GatherOp(buffer, indices, lanes, mask=mask, passthru=passthru)).results[0]
+
+    def scatter(self, value: SSAValue, buffer: SSAValue, indices: SSAValue, *, mask: SSAValue | None = None) -> None:
+        """Lane values to `indices`, in lane order."""
+        self.insert(ops.ScatterOp(value, buffer, indices, mask=_partial(mask)))
+
+    def atomic(self, kind: str, buffer: SSAValue, index: Index, value: SSAValue) -> None:
+        self.insert(ops.AtomicOp(kind, buffer, self.index(index), value))
+
+    def contract(
+        self,
+        operands: Sequence[SSAValue],
+        extents: tuple[int, int, int],
+        strides: tuple[int, int, int, int, int, int],
+        tile: tuple[int, int, int],
+        *,
+        from_zero: bool,
+    ) -> None:
+        """See `ContractOp`."""
+        self.insert(ops.ContractOp(operands, extents, strides, tile, from_zero=from_zero))
+
+    def barrier(self) -> None:
+        self.insert(ops.BarrierOp())
+
+    def lane_id(self) -> SSAValue:
+        return self.insert(ops.LaneIdOp()).results[0]
+
+
+def _partial(mask: SSAValue | None) -> SSAValue | None:
+    """No mask where every lane is known to be on."""
+    return None if mask is not None and known_int(mask) == -1 else mask
