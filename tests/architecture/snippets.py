@@ -1,7 +1,7 @@
 """The Python of README.md and docs/, cut out so that it can be run as it stands.
 
 A fence that opens with ```python is run, all fences of a page in one namespace and in order. The word `no-run` behind
-it is for code that cannot run here; it is still parsed. Lines keep their numbers, so an error names the line of the page.
+it is for code that cannot run here; it is still parsed. Lines keep their numbers: an error names the line of the page.
 """
 
 import re

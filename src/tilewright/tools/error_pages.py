@@ -16,9 +16,9 @@ import typer
 from tilewright.core.codes import ALL, FAMILIES
 from tilewright.core.diagnostics import Code
 
-__all__ = ["pages"]
+__all__ = ["pages", "prose"]
 
-_SIGNS = re.compile(r"[\\*_<>\[\]{}|#]")
+_SIGNS = re.compile(r"[\\*_<>\[\]{}#]")
 
 
 def pages(goldens: Path) -> Mapping[str, str]:
@@ -31,11 +31,11 @@ def _page(code: Code, example: str) -> str:
     return f"""\
 # {code.id}
 
-{_prose(code.message)}
+{prose(code.message)}
 
-**Why.** {_prose(code.why)}
+**Why.** {prose(code.why)}
 
-**What to do.** {_prose(code.help)}
+**What to do.** {prose(code.help)}
 
 ```text
 {example.strip()}
@@ -47,16 +47,15 @@ def _index() -> str:
     rows = ["# Errors", "", "A code names one cause. Names in braces are filled in when the error is raised.", ""]
     for family, module in FAMILIES.items():
         rows += [f"## {(module.__doc__ or module.__name__).splitlines()[0]}", ""]
-        rows += ["| code | message |", "|---|---|"]
         rows += [
-            f"| [{code.id}]({code.id}.md) | {_prose(code.message)} |" for code in ALL.values() if code.family == family
+            f"- [{code.id}]({code.id}.md): {prose(code.message)}" for code in ALL.values() if code.family == family
         ]
         rows += [""]
     rows += ["```{toctree}", ":hidden:", "", *ALL, "```", ""]
     return "\n".join(rows)
 
 
-def _prose(text: str) -> str:
+def prose(text: str) -> str:
     """The text as Markdown that shows it: code spans stay, every sign that Markdown would act on is escaped."""
     spans = " ".join(text.split()).split("`")
     spans[::2] = [_SIGNS.sub(r"\\\g<0>", span) for span in spans[::2]]
