@@ -13,14 +13,12 @@ __all__ = ["from_bits", "from_hex", "to_bits", "to_hex", "ulp_distance"]
 
 def to_bits(dtype: type[DType], values: Array) -> Array:
     """The bit pattern of every value, as unsigned integers of the same size."""
-    values = np.ascontiguousarray(values, numpy_dtype(dtype))
-    return values.view(_unsigned(dtype)).reshape(values.shape)
+    return np.asarray(values, numpy_dtype(dtype), order="C").view(_unsigned(dtype))
 
 
 def from_bits(dtype: type[DType], bits: Array) -> Array:
     """The values with these bit patterns; the inverse of `to_bits`."""
-    bits = np.ascontiguousarray(bits, _unsigned(dtype))
-    return bits.view(numpy_dtype(dtype)).reshape(bits.shape)
+    return np.asarray(bits, _unsigned(dtype), order="C").view(numpy_dtype(dtype))
 
 
 def to_hex(dtype: type[DType], value: Any) -> str:

@@ -52,8 +52,7 @@ def bitcast(values: Array, source: type[DType], target: type[DType]) -> Array:
     """The same bits read as another element type of the same width. Raises UndefinedOperationError for others."""
     if source.bits != target.bits:
         raise UndefinedOperationError(f"bitcast from {source!r}", target)
-    values = np.ascontiguousarray(values, numpy_dtype(source))
-    return values.view(numpy_dtype(target)).reshape(values.shape)
+    return np.asarray(values, numpy_dtype(source), order="C").view(numpy_dtype(target))
 
 
 def exact_literal(value: PythonNumber, dtype: type[DType]) -> bool:

@@ -97,7 +97,7 @@ def _fma64_edges(a: Array, b: Array, c: Array, safe: Array) -> Array:
     plain = np.where(finite & ~np.isfinite(c), c, product + c)  # a finite product never meets an infinity of its own
     result = np.asarray(np.where((c == 0) & ~exact_zero, product, plain))
     hard = ~safe & finite & np.isfinite(c) & ~exact_zero & (c != 0)
-    for index in zip(*np.nonzero(hard), strict=True):
+    for index in map(tuple, np.argwhere(hard)):
         result[index] = _exact(float(a[index]), float(b[index]), float(c[index]))
     return result
 
