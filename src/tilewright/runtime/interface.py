@@ -1,0 +1,88 @@
+"""What a backend gives the runtime: native buffers, native shaders, a device, and an optional compiler.
+
+Everything here is synchronous. Order, threads, lifetimes and checks are the runtime's; a backend does one thing at a
+time on whatever thread it is called from. Two rules bind every backend:
+
+- `destroy_buffer` and `NativeShader.close` may be called by Python's garbage collection in the middle of any other
+  call on the same thread, so locks inside a backend are reentrant;
+- after `close` a device is never called again: the runtime keeps it open until the last buffer, shader and stream is
+  gone.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from tilewright.core.abi import CompileOptions, KernelMetadata, Report
+
+__all__ = ["Binding", "DeviceInterface", "NativeBuffer", "NativeShader", "TileKernelFactory"]
+
+
+class NativeBuffer(Protocol):
+    """Memory of one device. `handle` is unique on the device; `address` is the host address where there is one."""
+
+    @property
+    def handle(self) -> int: ...
+    @property
+    def address(self) -> int | None: ...
+    @property
+    def size_bytes(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """One argument of a launch: `size_bytes` bytes of `buffer` from `byte_offset` on, aligned to the element only."""
+
+    buffer: NativeBuffer
+    byte_offset: int
+    size_bytes: int
+
+
+class NativeShader(Protocol):
+    """A compiled kernel."""
+
+    @property
+    def metadata(self) -> KernelMetadata: ...
+    @property
+    def report(self) -> Report: ...
+
+    def launch(self, bindings: Sequence[Binding], /) -> None:
+        """Runs to completion. `bindings` follow `metadata.arguments` and were checked. Raises TilewrightError."""
+        ...
+
+    def assembly(self) -> str:
+        """The machine code as text."""
+        ...
+
+    def close(self) -> None:
+        """Frees the code. Called once, never during a launch."""
+        ...
+
+
+class DeviceInterface(Protocol):
+    """A device. Ranges are in bytes, in bounds, and may be empty; a buffer may have 0 bytes."""
+
+    @property
+    def name(self) -> str: ...
+
+    def create_buffer(self, size_bytes: int, /) -> NativeBuffer: ...
+    def destroy_buffer(self, buffer: NativeBuffer, /) -> None: ...
+    def upload(self, buffer: NativeBuffer, offset: int, source: memoryview, /) -> None: ...
+    def download(self, buffer: NativeBuffer, offset: int, destination: memoryview, /) -> None: ...
+
+    def copy(
+        self, source: NativeBuffer, source_offset: int, destination: NativeBuffer, offset: int, size_bytes: int, /
+    ) -> None:
+        """Copies between ranges that do not overlap."""
+        ...
+
+    def close(self) -> None: ...
+
+
+@runtime_checkable
+class TileKernelFactory(Protocol):
+    """The optional ability of a device to compile tile kernels."""
+
+    def create_tile_kernel(self, kernel: object, options: CompileOptions, /) -> NativeShader:
+        """Compiles for this device or raises UnsupportedError, PlanError or ToolchainError; never another route."""
+        ...

@@ -1,0 +1,159 @@
+"""Shader calls: arguments checked against the kernel's metadata before anything is enqueued."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from tilewright.core.abi import KernelArgument, Usage
+from tilewright.core.codes.dispatch import (
+    ARGUMENT_COUNT,
+    ARGUMENT_DEVICE,
+    ARGUMENT_ELEMENT,
+    ARGUMENT_FOOTPRINT,
+    ARGUMENT_KIND,
+    ARGUMENT_OVERLAP,
+)
+from tilewright.core.diagnostics import Code
+from tilewright.core.errors import DispatchError
+from tilewright.core.source import Span, user_span
+
+from .buffer import Buffer, BufferView
+from .capability import Capability
+from .command import Access, Command
+from .interface import Binding
+from .lifetime import Lifetime
+
+if TYPE_CHECKING:
+    from .context import DeviceContext
+    from .shader import Shader
+
+__all__ = ["DispatchCommand", "Invocation", "invoke"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Invocation:
+    """A shader with checked arguments. `dispatch()` makes the command."""
+
+    shader: "Shader"
+    views: tuple[BufferView, ...]
+    span: Span
+
+    @property
+    def dispatch_size(self) -> tuple[int, int, int]:
+        """The extent of the launch, from the captured kernel and never from the buffers."""
+        return self.shader.metadata.dispatch_size
+
+    def dispatch(self) -> "DispatchCommand":
+        """The command that runs the shader; it may be enqueued any number of times."""
+        return DispatchCommand(self.span, self, tuple(view.binding() for view in self.views))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DispatchCommand(Command):
+    """One launch of a shader. Keeps the shader and its buffers."""
+
+    invocation: Invocation
+    bindings: tuple[Binding, ...]
+    needs = Capability.COMPUTE
+
+    @property
+    def context(self) -> "DeviceContext":
+        return self.invocation.shader.context
+
+    def resources(self) -> Sequence[Lifetime]:
+        return self.invocation.shader.lifetime, *(view.buffer.lifetime for view in self.invocation.views)
+
+    def accesses(self) -> Sequence[Access]:
+        """The footprint of every argument that the kernel uses, which may be less than the view."""
+        arguments = self.invocation.shader.metadata.arguments
+        pairs = zip(arguments, self.invocation.views, strict=True)
+        return [view.access(argument.usage, argument.minimum_size_bytes) for argument, view in pairs if argument.usage]
+
+    def describe(self) -> str:
+        return f"the dispatch of {self.invocation.shader.metadata.name}"
+
+    def execute(self) -> None:
+        self.invocation.shader.launch(self.bindings)
+
+
+def invoke(shader: "Shader", arguments: Sequence[object]) -> Invocation:
+    """Checks a call in this order; every failure names the parameter, what was expected and what was given.
+
+    1. the shader is valid and open (TW602); 2. as many arguments as parameters (TW629); 3. each is a Buffer or
+    BufferView (TW630), open (TW602), of the shader's device (TW631); 4. inside its buffer, which views
+    hold by construction; 5. of the parameter's element type (TW632) and at least its footprint (TW633); 6. on routes
+    that promise disjoint writes, no written footprint overlaps another argument's (TW634). What is left, 7., is data:
+    handle, byte offset and size of each argument, and the dispatch size of the metadata.
+    """
+    shader.require_valid()
+    span = user_span()
+    metadata = shader.metadata
+    if len(arguments) != len(metadata.arguments):
+        names = ", ".join(f"`{argument.name}`" for argument in metadata.arguments) or "nothing"
+        got, expected = len(arguments), len(metadata.arguments)
+        raise DispatchError(ARGUMENT_COUNT.at(span, kernel=metadata.name, names=names, got=got, expected=expected))
+    views = tuple(
+        _checked(shader, span, index, parameter, given)
+        for index, (parameter, given) in enumerate(zip(metadata.arguments, arguments, strict=True))
+    )
+    if metadata.disjoint_writes:
+        _refuse_overlaps(metadata.name, span, metadata.arguments, views)
+    return Invocation(shader, views, span)
+
+
+def _checked(shader: "Shader", span: Span, index: int, parameter: KernelArgument, given: object) -> BufferView:
+    def refused(code: Code, got: object, expected: object) -> DispatchError:
+        kernel, name, shape = shader.metadata.name, parameter.name, parameter.shape
+        return DispatchError(
+            code.at(span, index=index, name=name, kernel=kernel, got=got, expected=expected, shape=shape)
+        )
+
+    if not isinstance(given, Buffer | BufferView):
+        raise refused(ARGUMENT_KIND, f"a {type(given).__name__}", "a buffer")
+    view = given.view() if isinstance(given, Buffer) else given
+    view.buffer.lifetime.require_open()
+    context = view.buffer.context
+    if context is not shader.context:
+        raise refused(ARGUMENT_DEVICE, context.label, shader.context.label)
+    if view.dtype != parameter.element:
+        raise refused(ARGUMENT_ELEMENT, view.dtype.name, parameter.element.name)
+    if view.size_bytes < parameter.minimum_size_bytes:
+        raise refused(ARGUMENT_FOOTPRINT, view.size_bytes, parameter.minimum_size_bytes)
+    return view
+
+
+def _refuse_overlaps(
+    kernel: str, span: Span, parameters: Sequence[KernelArgument], views: Sequence[BufferView]
+) -> None:
+    arguments = list(zip(range(len(views)), parameters, views, strict=True))
+    for (i, first, first_view), (j, second, second_view) in combinations(arguments, 2):
+        written = [p.name for p in (first, second) if Usage.WRITE in p.usage]
+        begin, end = _footprint(first, first_view)
+        other_begin, other_end = _footprint(second, second_view)
+        if not written or not _same_memory(first_view, second_view) or max(begin, other_begin) >= min(end, other_end):
+            continue
+        raise DispatchError(
+            ARGUMENT_OVERLAP.at(
+                span,
+                kernel=kernel,
+                what=first_view.buffer.label,
+                first_index=i,
+                first=first.name,
+                first_range=f"{begin}:{end}",
+                second_index=j,
+                second=second.name,
+                second_range=f"{other_begin}:{other_end}",
+                written=" and ".join(f"`{name}`" for name in written),
+            )
+        )
+
+
+def _footprint(parameter: KernelArgument, view: BufferView) -> tuple[int, int]:
+    return view.byte_offset, view.byte_offset + parameter.minimum_size_bytes
+
+
+def _same_memory(first: BufferView, second: BufferView) -> bool:
+    """The same native buffer, or two that name the same host memory."""
+    one, two = first.buffer.native, second.buffer.native
+    return one.handle == two.handle or (one.address is not None and one.address == two.address)

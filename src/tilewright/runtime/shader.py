@@ -1,0 +1,127 @@
+"""Shaders: compiled kernels of any origin, as the runtime sees them."""
+
+import weakref
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tilewright.core.abi import KernelMetadata
+from tilewright.core.diagnostics import Diagnostic, render
+from tilewright.core.errors import (
+    CaptureError,
+    DispatchError,
+    EffectError,
+    InternalError,
+    TileTypeError,
+    TilewrightError,
+    ToolchainError,
+    UnsupportedError,
+)
+
+from .buffer import Buffer, BufferView
+from .context import DeviceContext
+from .interface import Binding, NativeShader
+from .invocation import Invocation, invoke
+from .lifetime import Lifetime
+
+if TYPE_CHECKING:
+    from .device import Device
+
+__all__ = ["RefusedShader", "Shader"]
+
+
+class Shader:
+    """A compiled kernel. `shader(a, b, c).dispatch()` is a command; the shader outlives the device handle.
+
+    A shader is falsy when its kernel could not be compiled (`check=False`): `metadata.error` says why, and so does
+    calling it.
+    """
+
+    def __init__(self, device: "Device", native: NativeShader) -> None:
+        context = device.context
+        self.context: DeviceContext = context
+        self.native = native
+        self.label = f"shader {native.metadata.name}"
+        self.lifetime = Lifetime(context.monitor, self.label, native.close, keeps=context)
+        self._launcher = context.layer.shader(native)
+        weakref.finalize(self, self.lifetime.close)
+
+    def __repr__(self) -> str:
+        state = "closed " if self.closed else "" if self.metadata.error is None else "refused "
+        return f"<{state}{self.label} on {self.context.label}>"
+
+    def __bool__(self) -> bool:
+        """Whether it can be called."""
+        return self.metadata.error is None and not self.closed
+
+    def __call__(self, *arguments: Buffer | BufferView) -> Invocation:
+        """Checks the arguments and returns the invocation; touches no buffer.
+
+        Raises the error of a falsy shader, and DispatchError: TW602 closed, TW629 to TW634 the arguments; see
+        `tilewright.runtime.invocation.invoke`.
+        """
+        return invoke(self, arguments)
+
+    @property
+    def metadata(self) -> KernelMetadata:
+        """Arguments with usage and footprint, dispatch size, source, realisation; see KernelMetadata."""
+        return self.native.metadata
+
+    @property
+    def closed(self) -> bool:
+        return self.lifetime.closed
+
+    def explain(self) -> str:
+        """How the kernel was compiled and why: mapping, plan, costs, proofs, rejections."""
+        return self.native.report.render()
+
+    def assembly(self) -> str:
+        """The machine code as text. Raises the error of a falsy shader, and DispatchError (TW602) when closed."""
+        self.require_valid()
+        return self.native.assembly()
+
+    def close(self) -> None:
+        """Frees the code. Harmless when repeated; while dispatches are pending it behaves like `Buffer.close`."""
+        self.context.layer.closing(self.lifetime)
+        self.lifetime.close()
+
+    def require_valid(self) -> None:
+        """Raises the error of a falsy shader, and DispatchError (TW602) when closed."""
+        if self.metadata.error is not None:
+            raise error_of(self.metadata.error)
+        self.lifetime.require_open()
+
+    def launch(self, bindings: Sequence[Binding]) -> None:
+        """Runs on the calling thread, as a stream does with checked bindings."""
+        self._launcher.launch(bindings)
+
+
+class RefusedShader:
+    """The native side of a falsy shader: metadata with the error, and nothing to run. It is its own report."""
+
+    def __init__(self, metadata: KernelMetadata, error: Diagnostic) -> None:
+        self.metadata = metadata
+        self.report = self
+        self._error = error
+
+    def render(self) -> str:
+        return render(self._error)
+
+    def launch(self, _bindings: Sequence[Binding], /) -> None:
+        raise error_of(self._error)
+
+    def assembly(self) -> str:
+        raise error_of(self._error)
+
+    def close(self) -> None:
+        """Nothing was allocated."""
+
+
+_BY_FAMILY: tuple[type[TilewrightError], ...] = (
+    CaptureError, TileTypeError, EffectError, UnsupportedError, ToolchainError, DispatchError, InternalError,
+)  # fmt: skip
+
+
+def error_of(diagnostic: Diagnostic) -> TilewrightError:
+    """The exception that carries a diagnostic of this family."""
+    family = diagnostic.code.family
+    return next((kind(diagnostic) for kind in _BY_FAMILY if family in kind.families), TilewrightError(diagnostic))
