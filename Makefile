@@ -17,8 +17,8 @@ $(VENV): requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit("tilewright needs Python 3.11 or newer: make PYTHON=/path/to/python" if sys.version_info < (3, 11) else 0)'
 	@echo "building .venv from requirements.lock (about a minute) ..."
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --requirement requirements.lock
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
 setup: $(VENV) ## build .venv from requirements.lock
@@ -57,7 +57,7 @@ docs: $(VENV) ## regenerate the error pages and build build/docs without a warni
 	$(BIN)/sphinx-build -q -W --keep-going -b html -d build/doctrees docs build/docs
 
 bench: $(VENV) ## add the peers to .venv and measure against them
-	$(BIN)/python -m pip install --quiet --constraint requirements.lock --editable '.[bench]'
+	$(BIN)/python -m pip install -qq --constraint requirements.lock --editable '.[bench]'
 	$(BIN)/python -m tilewright.tools.bench
 
 clean: ## remove everything that is built, .venv included
