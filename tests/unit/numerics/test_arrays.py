@@ -1,3 +1,5 @@
+from typing import Any
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -18,7 +20,7 @@ def test_the_numpy_dtype_leads_back(dtype: type[DType]) -> None:
 
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_float_facts_are_those_of_the_numpy_dtype(dtype: type[FloatType]) -> None:
-    facts = ml_dtypes.finfo(numpy_dtype(dtype))
+    facts: Any = ml_dtypes.finfo(numpy_dtype(dtype))
     assert dtype.max == float(facts.max)
     assert dtype.min == float(facts.min)
     assert dtype.eps == float(facts.eps)

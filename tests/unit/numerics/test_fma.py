@@ -61,7 +61,7 @@ def test_f32_witness_that_plain_f64_gets_wrong() -> None:
     a, b = 2.0**-24 * (1 + 2.0**-11), 1 - 2.0**-11 + 2.0**-22
     assert a * b == 2.0**-24 + 2.0**-57
     assert np.float32(1.0 + a * b) == 1.0
-    assert float(fma(f32, np.float32(a), np.float32(b), np.float32(1.0))) == 1 + 2.0**-23
+    assert float(fma(f32, *(np.array(x, np.float32) for x in (a, b, 1.0)))) == 1 + 2.0**-23
 
 
 @given(doubles(), doubles(), doubles())
