@@ -2,6 +2,8 @@
 
 import ast
 import runpy
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -41,6 +43,17 @@ def test_the_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_what_does_not_run_is_python_all_the_same(page: Path) -> None:
     for snippet in snippets(page.read_text()):
         ast.parse(snippet.text)
+
+
+def test_the_pages_are_clean_under_strict_types(tmp_path: Path) -> None:
+    """What a user copies from here passes the strictest check of their editor."""
+    for page in pages():
+        name = shown(page).removesuffix(".md").replace("/", "_")
+        (tmp_path / f"{name}.py").write_text(program(page.read_text()))
+    (tmp_path / "pyrightconfig.json").write_text('{"typeCheckingMode": "strict"}')
+    command = [sys.executable, "-m", "pyright", "--pythonpath", sys.executable, "--project", str(tmp_path)]
+    answer = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert answer.returncode == 0, answer.stdout
 
 
 def test_fences_are_cut_out_with_their_lines_and_marks() -> None:
