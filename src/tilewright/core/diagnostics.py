@@ -187,8 +187,8 @@ def _width(cell: str) -> int:
 
 
 def _carets(span: Span, number: int, text: str, cells: list[str]) -> str:
-    """Carets under the part of line `number` that the span covers; never under the indentation."""
-    if not span.column:
+    """Carets under the part of line `number` that the span covers; never under indentation or an empty line."""
+    if not span.column or not text.strip():
         return ""
     data = text.encode()
     first = span.column - 1 if number == span.line else len(data) - len(data.lstrip())

@@ -1,4 +1,4 @@
-from typing import Any
+from typing import Any, cast
 
 import ml_dtypes
 import numpy as np
@@ -20,7 +20,7 @@ def test_the_numpy_dtype_leads_back(dtype: type[DType]) -> None:
 
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_float_facts_are_those_of_the_numpy_dtype(dtype: type[FloatType]) -> None:
-    facts: Any = ml_dtypes.finfo(numpy_dtype(dtype))
+    facts = cast("Any", ml_dtypes).finfo(numpy_dtype(dtype))
     assert dtype.max == float(facts.max)
     assert dtype.min == float(facts.min)
     assert dtype.eps == float(facts.eps)

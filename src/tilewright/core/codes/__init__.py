@@ -6,15 +6,15 @@ from types import MappingProxyType, ModuleType
 from ..diagnostics import Code
 from . import capture, dispatch, effects, internal, toolchain, types, unsupported
 
-__all__ = ["ALL", "FAMILIES"]
+__all__ = ["ALL", "FAMILIES", "collect"]
 
 FAMILIES: Mapping[int, ModuleType] = MappingProxyType(
     {1: capture, 2: types, 3: effects, 4: unsupported, 5: toolchain, 6: dispatch, 9: internal}
 )
 
 
-def _collect(families: Mapping[int, ModuleType]) -> Mapping[str, Code]:
-    """Raises ValueError for a number that is declared twice or in the module of another family."""
+def collect(families: Mapping[int, ModuleType]) -> Mapping[str, Code]:
+    """The codes of these modules by printed form. Raises ValueError for a number that is declared twice or in the module of another family."""
     found: dict[str, Code] = {}
     for family, module in families.items():
         for name, code in vars(module).items():
@@ -26,4 +26,4 @@ def _collect(families: Mapping[int, ModuleType]) -> Mapping[str, Code]:
     return MappingProxyType(dict(sorted(found.items())))
 
 
-ALL: Mapping[str, Code] = _collect(FAMILIES)
+ALL: Mapping[str, Code] = collect(FAMILIES)
