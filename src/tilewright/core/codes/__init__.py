@@ -14,7 +14,10 @@ FAMILIES: Mapping[int, ModuleType] = MappingProxyType(
 
 
 def collect(families: Mapping[int, ModuleType]) -> Mapping[str, Code]:
-    """The codes of these modules by printed form. Raises ValueError for a number that is declared twice or in the module of another family."""
+    """The codes of these modules by printed form.
+
+    Raises ValueError for a number that is declared twice or in the module of another family.
+    """
     found: dict[str, Code] = {}
     for family, module in families.items():
         for name, code in vars(module).items():
