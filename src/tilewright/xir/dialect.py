@@ -9,6 +9,7 @@ from xdsl.dialects.vector import Vector
 from xdsl.ir import Dialect, Operation
 
 from tilewright.xir import ops
+from tilewright.xir.syntax import SYNTAX
 from tilewright.xir.types import BufferType
 
 XIR_OPS: tuple[type[Operation], ...] = tuple(
@@ -23,6 +24,8 @@ XirDialect = Dialect("xir", list(XIR_OPS), [BufferType])
 def context() -> Context:
     """A parsing context that knows everything a module of XIR may hold."""
     result = Context()
-    for dialect in (Builtin, Arith, Math, Scf, Vector, XirDialect):
+    readers = {op.name: op for op in SYNTAX}
+    wide_arith = Dialect("arith", [readers.get(op.name, op) for op in Arith.operations], list(Arith.attributes))
+    for dialect in (Builtin, wide_arith, Math, Scf, Vector, XirDialect):
         result.load_dialect(dialect)
     return result

@@ -65,6 +65,11 @@ def vector_of(element: Attribute, lanes: int) -> Attribute:
     return element if lanes == 1 else VectorType(element, [lanes])
 
 
+def is_vector(kind: Attribute) -> bool:
+    """Whether the type has lanes."""
+    return isinstance(kind, VectorType)
+
+
 def lanes_of(kind: Attribute) -> int:
     """How many lanes a scalar (1) or vector type has."""
     return kind.get_shape()[0] if isinstance(kind, VectorType) else 1

@@ -50,3 +50,21 @@ XIR_MISUSE = Code(
     why="loops and branches end with the values they carry, once",
     help="this is a bug in tilewright: please report it with this text",
 )
+UNPARSABLE_XIR = Code(
+    941,
+    "the XIR text {name} does not parse: {what}",
+    why="XIR text follows xDSL's grammar with the operations of xir/ops.py; print_module writes nothing else",
+    help="print the module again with print_module, or correct the text at this place",
+)
+MALFORMED_XIR = Code(
+    942,
+    "malformed XIR, rule {rule}: {what}",
+    why="no kernel written in Python produces this; a bridge or a pass with a fault does",
+    help="if the module came from a kernel, this is a bug in tilewright: please report it with this text",
+)
+XIR_PASS_FAULT = Code(
+    943,
+    "the pass {name} left a module that {what}",
+    why="every pass takes a verified module and must leave one, with the places of its operations",
+    help="this is a bug in tilewright: please report it with this text",
+)

@@ -1,0 +1,1 @@
+"""XIR to XIR, one file a pass; `pipelines.py` holds the lists."""

@@ -1,0 +1,312 @@
+"""Type rules of the operations: each yields (rule id, what is wrong). One table says which operation has which rule."""
+
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+from typing import cast
+
+from xdsl.dialects import arith, math, scf, vector
+from xdsl.dialects.builtin import AnyFloat, IntegerType
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from tilewright.xir import ops
+from tilewright.xir.catalogue import CASTS, FLOAT_BINARY, FLOAT_UNARY, INTEGER_BINARY
+from tilewright.xir.constants import known_int, width_of
+from tilewright.xir.types import I1, I64, SPACES, BufferType, is_vector, lanes_of, scalar_of, vector_of
+
+__all__ = ["RULES", "Fault"]
+
+Fault = tuple[str, str]
+Rule = Callable[[Operation], Iterator[Fault]]
+
+
+def bits(kind: Attribute) -> int:
+    """Bits of a scalar type."""
+    return width_of(kind) or (kind.bitwidth if isinstance(kind, AnyFloat) else 0)
+
+
+def _float_elementwise(op: Operation) -> Iterator[Fault]:
+    yield from _same_types(op)
+    if not isinstance(scalar_of(op.results[0].type), AnyFloat):
+        yield "float-operands", f"{op.name} on {op.results[0].type}"
+
+
+def _integer_elementwise(op: Operation) -> Iterator[Fault]:
+    yield from _same_types(op)
+    if not isinstance(scalar_of(op.results[0].type), IntegerType):
+        yield "integer-operands", f"{op.name} on {op.results[0].type}"
+
+
+def _same_types(op: Operation) -> Iterator[Fault]:
+    kind = op.results[0].type
+    for operand in op.operands:
+        if operand.type is not kind and operand.type != kind:
+            yield "same-type", f"{op.name} of {operand.type} gives {kind}"
+
+
+def _compare(op: Operation) -> Iterator[Fault]:
+    left, right = op.operands[0].type, op.operands[1].type
+    if left != right:
+        yield "same-type", f"{op.name} compares {left} with {right}"
+    expected = IntegerType if isinstance(op, arith.CmpiOp) else AnyFloat
+    if not isinstance(scalar_of(left), expected):
+        yield "compare-operands", f"{op.name} on {left}"
+    if op.results[0].type != vector_of(I1, lanes_of(left)):
+        yield "compare-result", f"{op.name} of {left} gives {op.results[0].type}"
+
+
+def _select(op: Operation) -> Iterator[Fault]:
+    cond, left, right = (operand.type for operand in op.operands)
+    if left != right or left != op.results[0].type:
+        yield "same-type", f"{op.name} of {left} and {right} gives {op.results[0].type}"
+    if cond not in (I1, vector_of(I1, lanes_of(left))):
+        yield "select-condition", f"{cond} selects between {left}"
+
+
+def _cast(op: Operation) -> Iterator[Fault]:
+    source, result = op.operands[0].type, op.results[0].type
+    given, wanted = CASTS[type(op)]
+    if lanes_of(source) != lanes_of(result):
+        yield "cast-lanes", f"{op.name} of {source} gives {result}"
+    source, result = scalar_of(source), scalar_of(result)
+    if not (_is(source, given) and _is(result, wanted.split()[-1])) or not _widths(wanted, bits(source), bits(result)):
+        yield "cast-types", f"{op.name} of {source} gives {result}"
+
+
+def _is(kind: Attribute, family: str) -> bool:
+    families = {"int": IntegerType, "float": AnyFloat}
+    return isinstance(kind, families[family]) if family in families else isinstance(kind, IntegerType | AnyFloat)
+
+
+def _widths(wanted: str, source: int, result: int) -> bool:
+    match wanted.split(maxsplit=1)[0]:
+        case "wider":
+            return result > source
+        case "narrower":
+            return result < source
+        case "same":
+            return result == source
+        case _:
+            return True
+
+
+def _broadcast(op: Operation) -> Iterator[Fault]:
+    source, result = op.operands[0].type, op.results[0].type
+    if not is_vector(result) or scalar_of(result) != source:
+        yield "broadcast", f"{source} becomes {result}"
+
+
+def _extract(op: Operation) -> Iterator[Fault]:
+    yield from _lane(op, op.operands[0].type, op.results[0].type)
+
+
+def _insert(op: Operation) -> Iterator[Fault]:
+    yield from _lane(op, op.operands[1].type, op.operands[0].type)
+    if op.operands[1].type != op.results[0].type:
+        yield "same-type", f"{op.name} into {op.operands[1].type} gives {op.results[0].type}"
+
+
+def _lane(op: Operation, whole: Attribute, part: Attribute) -> Iterator[Fault]:
+    position = cast("vector.ExtractOp | vector.InsertOp", op).static_position.get_values()
+    if scalar_of(whole) != part or len(op.operands) != 1 + isinstance(op, vector.InsertOp):
+        yield "lane-type", f"{op.name} of {part} and {whole}"
+    elif len(position) != 1 or not 0 <= position[0] < lanes_of(whole):
+        yield "lane-number", f"{op.name} at {position} of {whole}"
+
+
+def _shuffle(op: Operation) -> Iterator[Fault]:
+    first, second, result = op.operands[0].type, op.operands[1].type, op.results[0].type
+    lanes = cast(vector.ShuffleOp, op).mask.get_values()
+    if not scalar_of(first) == scalar_of(second) == scalar_of(result) or lanes_of(result) != len(lanes):
+        yield "shuffle-types", f"{op.name} of {first} and {second} gives {result}"
+    elif not all(0 <= lane < lanes_of(first) + lanes_of(second) for lane in lanes):
+        yield "lane-number", f"{op.name} with lanes {lanes}"
+
+
+def _lanes(op: Operation) -> Iterator[Fault]:
+    if scalar_of(op.results[0].type) != I64:
+        yield "index-type", f"{op.name} gives {op.results[0].type}"
+
+
+def _first_lanes(op: Operation) -> Iterator[Fault]:
+    yield from _index(op, op.operands[0])
+    if scalar_of(op.results[0].type) != I1:
+        yield "mask-type", f"{op.name} gives {op.results[0].type}"
+
+
+def _fold_lanes(op: Operation) -> Iterator[Fault]:
+    kind, vector_type = cast(ops.FoldLanesOp, op).kind.data, op.operands[0].type
+    if not is_vector(vector_type) or scalar_of(vector_type) != op.results[0].type:
+        yield "fold-types", f"{op.name} of {vector_type} gives {op.results[0].type}"
+    yield from _fold_kind(op, kind, op.results[0].type, ops.FOLD_KINDS)
+
+
+def _fold_kind(op: Operation, kind: str, element: Attribute, kinds: tuple[str, ...]) -> Iterator[Fault]:
+    if kind not in kinds or kind.endswith("f") != isinstance(element, AnyFloat):
+        yield "fold-kind", f"{op.name} {kind} of {element}"
+
+
+def _index(op: Operation, value: SSAValue) -> Iterator[Fault]:
+    if value.type != I64:
+        yield "index-type", f"{op.name} takes {value.type} as an index"
+
+
+def _constant(op: Operation) -> Iterator[Fault]:
+    value = op.properties.get("value")
+    kind = getattr(value, "type", None)
+    if kind != op.results[0].type:
+        yield "constant-type", f"{op.name} of {kind} gives {op.results[0].type}"
+
+
+def _load(op: Operation) -> Iterator[Fault]:
+    load = cast(ops.LoadOp, op)
+    yield from _index(op, load.index)
+    yield from _access(op, load.buffer, load.result.type, load.mask)
+    yield from _passthru(op, load.passthru, load.mask)
+
+
+def _store(op: Operation) -> Iterator[Fault]:
+    store = cast(ops.StoreOp, op)
+    yield from _index(op, store.index)
+    yield from _access(op, store.buffer, store.value.type, store.mask)
+
+
+def _gather(op: Operation) -> Iterator[Fault]:
+    gather = cast(ops.GatherOp, op)
+    yield from _indices(op, gather.indices, gather.result.type)
+    yield from _access(op, gather.buffer, gather.result.type, gather.mask)
+    yield from _passthru(op, gather.passthru, gather.mask)
+
+
+def _scatter(op: Operation) -> Iterator[Fault]:
+    scatter = cast(ops.ScatterOp, op)
+    yield from _indices(op, scatter.indices, scatter.value.type)
+    yield from _access(op, scatter.buffer, scatter.value.type, scatter.mask)
+
+
+def _indices(op: Operation, indices: SSAValue, value: Attribute) -> Iterator[Fault]:
+    if indices.type != vector_of(I64, lanes_of(value)):
+        yield "index-type", f"{op.name} of {value} takes {indices.type} as indices"
+
+
+def _access(op: Operation, buffer: SSAValue, value: Attribute, mask: SSAValue | None) -> Iterator[Fault]:
+    kind = buffer.type
+    if not isinstance(kind, BufferType) or scalar_of(value) != kind.element:
+        yield "element-type", f"{op.name} of {value} in {kind}"
+    if mask is not None and mask.type != vector_of(I1, lanes_of(value)):
+        yield "mask-type", f"{op.name} of {value} under {mask.type}"
+
+
+def _passthru(op: Operation, passthru: SSAValue | None, mask: SSAValue | None) -> Iterator[Fault]:
+    if passthru is not None and (mask is None or passthru.type != op.results[0].type):
+        yield "passthru", f"{op.name} of {op.results[0].type} takes {passthru.type} for lanes that are off"
+
+
+def _atomic(op: Operation) -> Iterator[Fault]:
+    atomic = cast(ops.AtomicOp, op)
+    yield from _index(op, atomic.index)
+    yield from _access(op, atomic.buffer, atomic.value.type, None)
+    yield from _fold_kind(op, atomic.kind.data, scalar_of(atomic.value.type), ops.ATOMIC_KINDS)
+    if is_vector(atomic.value.type):
+        yield "atomic-scalar", f"{op.name} of {atomic.value.type}"
+
+
+def _alloc(op: Operation) -> Iterator[Fault]:
+    kind = op.results[0].type
+    if not isinstance(kind, BufferType) or kind.space.data not in SPACES or kind.space.data == "global":
+        yield "alloc-space", f"{op.name} gives {kind}"
+
+
+def _contract(op: Operation) -> Iterator[Fault]:
+    contract = cast(ops.ContractOp, op)
+    m, n, k = (extent.data for extent in contract.extents)
+    strides = [stride.data for stride in contract.strides]
+    if min(m, n, k) < 0 or min(strides) < 0 or min(entry.data for entry in contract.tile) < 1:
+        yield "contract-shape", f"extents {m}x{n}x{k}, strides {strides}, tile {[e.data for e in contract.tile]}"
+        return
+    for which, buffer, index, shape in (("a", 0, 1, (m, k)), ("b", 2, 3, (k, n)), ("c", 4, 5, (m, n))):
+        yield from _index(op, op.operands[index])
+        steps = (strides[buffer], strides[buffer + 1])
+        yield from _in_bounds(which, op.operands[buffer], op.operands[index], shape, steps)
+    yield from _contract_elements(op)
+
+
+def _in_bounds(
+    which: str, buffer: SSAValue, index: SSAValue, shape: tuple[int, int], strides: tuple[int, int]
+) -> Iterator[Fault]:
+    first = known_int(index)
+    if first is None or 0 in shape:
+        return
+    last = first + sum((extent - 1) * stride for extent, stride in zip(shape, strides, strict=True))
+    extent = cast(BufferType, buffer.type).extent
+    if first < 0 or last >= extent:
+        yield "contract-bounds", f"{which} covers {first}..{last} of {extent} elements"
+
+
+def _contract_elements(op: Operation) -> Iterator[Fault]:
+    a, b, c = (cast(BufferType, op.operands[position].type).element for position in (0, 2, 4))
+    family = AnyFloat if isinstance(c, AnyFloat) else IntegerType
+    if bits(c) < 32 or not all(isinstance(kind, family) and bits(kind) <= bits(c) for kind in (a, b)):
+        yield "contract-elements", f"{a} times {b} into {c}"
+
+
+def _for(op: Operation) -> Iterator[Fault]:
+    for value in op.operands[:3]:
+        yield from _index(op, value)
+    kinds = [I64, *(value.type for value in op.operands[3:])]
+    arguments = [argument.type for argument in op.regions[0].block.args]
+    if kinds != arguments or kinds[1:] != [result.type for result in op.results]:
+        yield "carry-types", f"{op.name} carries {_shown(kinds[1:])}, its body takes {_shown(arguments)}"
+    step = known_int(op.operands[2])
+    if step is not None and step <= 0:
+        yield "loop-step", f"{op.name} with step {step}"
+
+
+def _if(op: Operation) -> Iterator[Fault]:
+    if op.operands[0].type != I1:
+        yield "branch-condition", f"{op.name} on {op.operands[0].type}"
+    if op.results and not op.regions[1].blocks:
+        yield "branch-arms", f"{op.name} with results has one arm"
+
+
+def _shown(kinds: list[Attribute]) -> str:
+    return "(" + ", ".join(map(str, kinds)) + ")"
+
+
+def _anything(_: Operation) -> Iterator[Fault]:
+    return iter(())
+
+
+RULES: Mapping[type[Operation], Rule] = MappingProxyType(
+    {
+        **dict.fromkeys(FLOAT_BINARY | FLOAT_UNARY | {math.FmaOp}, _float_elementwise),
+        **dict.fromkeys(INTEGER_BINARY, _integer_elementwise),
+        **dict.fromkeys(CASTS, _cast),
+        arith.ConstantOp: _constant,
+        arith.CmpiOp: _compare,
+        arith.CmpfOp: _compare,
+        arith.SelectOp: _select,
+        vector.BroadcastOp: _broadcast,
+        vector.ExtractOp: _extract,
+        vector.InsertOp: _insert,
+        vector.ShuffleOp: _shuffle,
+        scf.ForOp: _for,
+        scf.IfOp: _if,
+        scf.YieldOp: _anything,
+        ops.KernelOp: _anything,
+        ops.FuncOp: _anything,
+        ops.CallOp: _anything,
+        ops.ReturnOp: _anything,
+        ops.AllocOp: _alloc,
+        ops.LoadOp: _load,
+        ops.StoreOp: _store,
+        ops.GatherOp: _gather,
+        ops.ScatterOp: _scatter,
+        ops.AtomicOp: _atomic,
+        ops.LanesOp: _lanes,
+        ops.FirstLanesOp: _first_lanes,
+        ops.FoldLanesOp: _fold_lanes,
+        ops.ContractOp: _contract,
+        ops.BarrierOp: _anything,
+        ops.LaneIdOp: _lanes,
+    }
+)
