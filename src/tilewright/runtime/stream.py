@@ -26,7 +26,7 @@ class Synchronize:
 
 
 def synchronize() -> Synchronize:
-    """The end of a chain: `stream << ... << synchronize()` waits like `stream.synchronize()`."""
+    """What ends a chain of `<<`: the stream waits, as its method of this name does."""
     return Synchronize()
 
 
