@@ -76,21 +76,12 @@ def _int_pow(base: Array, exponent: Array) -> Array:
 
 def _shl(a: Array, amount: Array) -> Array:
     """The amount is read as unsigned; from the width on (so for negative ones too) the result is 0."""
-    inside = _is_shift(a, amount)
-    return np.where(inside, np.left_shift(a, np.where(inside, amount, 0)), 0).astype(a.dtype)
+    return np.left_shift(a, amount)  # NumPy defines such amounts, unlike C
 
 
 def _shr(a: Array, amount: Array) -> Array:
     """Arithmetic for signed, logical for unsigned types. An amount outside the width leaves copies of the sign."""
-    return np.where(
-        _is_shift(a, amount),
-        np.right_shift(a, np.where(_is_shift(a, amount), amount, 0)),
-        np.where(a < 0, -1, 0) if a.dtype.kind == "i" else 0,
-    ).astype(a.dtype)
-
-
-def _is_shift(a: Array, amount: Array) -> Array:
-    return np.asarray((amount >= 0) & (amount < 8 * a.dtype.itemsize))
+    return np.right_shift(a, amount)
 
 
 def _rsqrt(x: Array) -> Array:

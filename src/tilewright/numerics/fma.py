@@ -16,8 +16,9 @@ from .faults import UndefinedOperationError
 __all__ = ["fma"]
 
 _SPLIT = 2.0**27 + 1  # Veltkamp's constant for 53 bits
-_SAFE_FACTOR = (2.0**-400, 2.0**400)
-_SAFE_ADDEND = (2.0**-800, 2.0**1000)
+# Nothing overflows up to these, and what may underflow is too small to decide a rounding beside such an addend.
+_LARGEST_FACTOR = 2.0**400
+_SMALLEST_ADDEND, _LARGEST_ADDEND = 2.0**-800, 2.0**1000
 
 
 def fma(dtype: type[DType], a: Array, b: Array, c: Array) -> Array:
@@ -78,19 +79,16 @@ def _fma64(a: Array, b: Array, c: Array) -> Array:
     high, low = _two_sum(c, lost)
     total, rest = _two_sum(product, high)
     result = np.asarray(total + _odd_sum(rest, low))
-    safe = _within(a, _SAFE_FACTOR) & _within(b, _SAFE_FACTOR) & _within(c, _SAFE_ADDEND)
+    addend = np.abs(c)
+    safe = (np.abs(a) <= _LARGEST_FACTOR) & (np.abs(b) <= _LARGEST_FACTOR)
+    safe &= (addend >= _SMALLEST_ADDEND) & (addend <= _LARGEST_ADDEND)
     if safe.all():
         return result
     return np.asarray(np.where(safe, result, _fma64_edges(a, b, c, safe)))
 
 
-def _within(x: Array, limits: tuple[float, float]) -> Array:
-    size = np.abs(x)
-    return (size >= limits[0]) & (size <= limits[1])
-
-
 def _fma64_edges(a: Array, b: Array, c: Array, safe: Array) -> Array:
-    """Zeros, infinities, NaN and extreme exponents; elements marked safe are left as they come."""
+    """Zero addends, infinities, NaN and extreme exponents; elements marked safe are left as they come."""
     product = np.asarray(a * b)
     finite = np.isfinite(a) & np.isfinite(b)
     exact_zero = (a == 0) | (b == 0)

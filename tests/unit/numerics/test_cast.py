@@ -135,6 +135,14 @@ def test_float_to_integer_truncates_and_saturates(value: float, dtype: type[IntT
 
 
 @pytest.mark.parametrize("dtype", INTS)
+def test_the_first_floats_outside_an_integer_type(dtype: type[IntType]) -> None:
+    outside = [float(dtype.max + 1), math.nextafter(dtype.min - 1.0, -math.inf)]
+    inside = [math.nextafter(dtype.max + 1.0, 0), float(dtype.min)]
+    assert [int(one(value, f64, dtype)) for value in outside] == [dtype.max, dtype.min]
+    assert [int(one(value, f64, dtype)) for value in inside] == [math.trunc(value) for value in inside]
+
+
+@pytest.mark.parametrize("dtype", INTS)
 @pytest.mark.parametrize("source", FLOATS)
 def test_the_limits_of_an_integer_type_from_every_float(source: type[FloatType], dtype: type[IntType]) -> None:
     for value in (source.max, source.min):

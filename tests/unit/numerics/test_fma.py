@@ -56,12 +56,31 @@ def test_f32_is_rounded_once_where_terms_cancel(a: float, b: float, step: int) -
     check(f32, a, b, float(near + step * np.spacing(near)))
 
 
-def test_f32_witness_that_plain_f64_gets_wrong() -> None:
-    """1 + (2**-24 + 2**-57): float64 drops the last term, and then sees a tie."""
-    a, b = 2.0**-24 * (1 + 2.0**-11), 1 - 2.0**-11 + 2.0**-22
-    assert a * b == 2.0**-24 + 2.0**-57
-    assert np.float32(1.0 + a * b) == 1.0
-    assert float(fma(f32, *(np.array(x, np.float32) for x in (a, b, 1.0)))) == 1 + 2.0**-23
+# Products a little above and below a power of two, by 1 + x**3 = (1 + x) * (1 - x + x**2) and its mirror image.
+ABOVE_32 = (2.0**-24 * (1 + 2.0**-11), 1 - 2.0**-11 + 2.0**-22)
+BELOW_32 = (2.0**-24 * (1 - 2.0**-11), 1 + 2.0**-11 + 2.0**-22)
+ABOVE_64 = (2.0**-53 * (1 + 2.0**-23), 1 - 2.0**-23 + 2.0**-46)
+BELOW_64 = (2.0**-53 * (1 - 2.0**-23), 1 + 2.0**-23 + 2.0**-46)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize(
+    ("dtype", "factors", "c"),
+    [
+        (f32, ABOVE_32, 1.0),
+        (f32, BELOW_32, 1 + f32.eps),
+        (f64, ABOVE_64, 1.0),
+        (f64, BELOW_64, 1 + f64.eps),
+        (f64, (ABOVE_64[0] * 2.0**-500, ABOVE_64[1] * 2.0**-500), 2.0**-1000),  # that term is no f64 any more
+        (f64, (BELOW_64[0] * 2.0**-500, BELOW_64[1] * 2.0**-500), (1 + f64.eps) * 2.0**-1000),
+    ],
+)
+def test_a_term_far_below_decides_a_tie(
+    dtype: type[FloatType], factors: tuple[float, float], c: float, sign: int
+) -> None:
+    """Summed in one step too few, the last term is lost and the tie goes to even, which is wrong in all of these."""
+    a, b = factors
+    check(dtype, sign * a, b, sign * c)
 
 
 @given(doubles(), doubles(), doubles())
@@ -87,6 +106,25 @@ def test_f64_is_rounded_once(a: float, b: float, c: float) -> None:
 def test_f64_is_rounded_once_where_terms_cancel(a: float, b: float, step: int) -> None:
     near = np.float64(-a * b)
     check(f64, a, b, float(near + step * np.spacing(near)))
+
+
+def scaled(low: int, high: int) -> st.SearchStrategy[float]:
+    return st.builds(math.ldexp, st.floats(1, 2, exclude_max=True), st.integers(low, high))
+
+
+@given(scaled(-545, -480), scaled(-545, -480), scaled(-1074, -1000), st.sampled_from([1, -1]))
+def test_f64_is_rounded_once_near_the_smallest_values(a: float, b: float, c: float, sign: int) -> None:
+    check(f64, sign * a, b, c)
+
+
+@given(scaled(490, 512), scaled(490, 512), scaled(1000, 1023), st.sampled_from([1, -1]))
+def test_f64_is_rounded_once_near_the_largest_values(a: float, b: float, c: float, sign: int) -> None:
+    check(f64, sign * a, b, c)
+
+
+@given(scaled(990, 1023), scaled(-1000, -900), scaled(-20, 120), st.sampled_from([1, -1]))
+def test_f64_is_rounded_once_where_factors_are_far_apart(a: float, b: float, c: float, sign: int) -> None:
+    check(f64, sign * a, b, c)
 
 
 @pytest.mark.parametrize("dtype", [f32, f64])
