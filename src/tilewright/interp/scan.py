@@ -34,10 +34,11 @@ def scan(machine: Machine, op: ScanOp, frame: Frame) -> None:
     for start in range(0, rest.volume if outer else 0, step):
         part = slice(start, min(start + step, rest.volume))
         inner = Frame(frame, space=rest, start=start, repeat=part.stop - start)
-        rows = [tile[:, part].reshape(-1, count) for tile in tiles]
+        width = outer * (part.stop - part.start)
+        rows = [tile[:, part].reshape(width, count) for tile in tiles]
         results = _run(machine, op, inner, [seed[:, part].reshape(-1) for seed in seeds], rows)
         for out, result in zip(outs, results, strict=True):
-            out[:, part] = result.reshape(outer, -1, count)
+            out[:, part] = result.reshape(out[:, part].shape)
     for value, out, space in zip(op.results_, outs, spaces, strict=True):
         shaped = Cells(out.reshape(outer, *whole.extents), varying=True)
         data = project(shaped, whole, space)
