@@ -61,7 +61,8 @@ def _apply(argument: Argument, opcode: str, index: tuple[Array, ...], values: Ar
     for turn in range(int(counts.max())):
         picked = order[starts[counts > turn] + turn]
         cell = tuple(axis[picked] for axis in index)
-        argument.data[cell] = OPS[opcode](argument.dtype, argument.read(cell), values[picked])
+        found = np.asarray(argument.read(cell))
+        argument.data[cell] = OPS[opcode](argument.dtype, found, values[picked]).reshape(found.shape)
 
 
 def _joint(spaces: Iterable[SpaceAttr]) -> SpaceAttr:

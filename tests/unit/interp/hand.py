@@ -41,6 +41,7 @@ from tilewright.numerics.bits import to_bits
 OpT = TypeVar("OpT", bound=Operation)
 Element = type[DType]
 _OPS: dict[str, Any] = {op.name: op for op in ELEMENTWISE_OPS}
+_BOOLEAN = frozenset(op.name for op in ELEMENTWISE_OPS if issubclass(op, CompareOp | PredicateOp))
 
 
 def space(**extents: int) -> SpaceAttr:
@@ -109,7 +110,7 @@ class Hand:
     def do(self, name: str, *operands: SSAValue) -> SSAValue:
         """The elementwise operation `tile.name`; the result's space is that of all operands."""
         kind = _OPS[f"tile.{name}"]
-        dtype = boolean if issubclass(kind, CompareOp | PredicateOp) else dtype_of(element_of(operands[-1]))
+        dtype = boolean if kind.name in _BOOLEAN else dtype_of(element_of(operands[-1]))
         return self.put(kind(*operands, _typed(dtype, operands))).result
 
     def cast(self, value: SSAValue, dtype: Element, *, saturating: bool = False) -> SSAValue:
