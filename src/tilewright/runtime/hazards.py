@@ -161,9 +161,14 @@ class HazardTracker:
             footprints.pop(stream, None)
         self._streams.pop(stream, None)
 
+    def recorded(self, handle: int) -> int:
+        """How many ranges are kept of the buffer's uses."""
+        return sum(len(f.reads) + len(f.writes) for f in self._footprints.get(handle, {}).values())
+
     def _conflict(self, stream: int, clock: Clock, index: int, step: Step) -> Conflict | None:
         for access in step.accesses:
-            for other, footprint in self._footprints.get(access.handle, {}).items():
+            others = self._footprints.get(access.handle, {}) if access.usage else {}
+            for other, footprint in others.items():
                 if other == stream:
                     continue
                 found = footprint.beyond(clock.get(other, 0), access)

@@ -23,7 +23,7 @@ def readable_bytes(array: object, dtype: type[DType], size: int, label: str) -> 
     found = _as_numpy(array)
     expected = numpy_dtype(dtype)
     if found.dtype != expected:
-        raise DispatchError(HOST_DTYPE.at(user_span(), got=found.dtype.str, what=label, expected=dtype.name))
+        raise DispatchError(HOST_DTYPE.at(user_span(), got=found.dtype, what=label, expected=dtype.name))
     if found.size != size:
         raise DispatchError(HOST_SIZE.at(user_span(), got=found.size, what=label, expected=size))
     if not found.flags.c_contiguous:

@@ -1,18 +1,23 @@
 """A device whose memory can be seen, and shaders that are Python functions on that memory."""
 
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from tilewright.backends.null.device import NullShader
 from tilewright.core.abi import KernelArgument, KernelMetadata, Usage
 from tilewright.core.diagnostics import Diagnostic
 from tilewright.core.dtypes import DType, f32
+from tilewright.core.errors import TilewrightError
 from tilewright.runtime.device import Device
 from tilewright.runtime.hostmemory import HostBuffer, HostMemory
 from tilewright.runtime.interface import Binding
 from tilewright.runtime.shader import Shader
+from tilewright.runtime.stream import Stream
 
 Bytes = npt.NDArray[np.uint8]
 Body = Callable[[list[Bytes]], object]
@@ -104,3 +109,47 @@ def make_shader(
 def add_one(arguments: list[Bytes]) -> None:
     """x += 1 over the whole f32 binding."""
     arguments[0].view(np.float32)[:] += 1
+
+
+def null_shader(device: Device) -> Shader:
+    """What the null device makes of a compiled kernel."""
+    return Shader(device, NullShader(FakeShader(metadata(name="gemm"), nothing)))
+
+
+class Gate:
+    """Holds the stream that runs `wait` until it is opened."""
+
+    def __init__(self) -> None:
+        self.reached = threading.Event()
+        self._opened = threading.Event()
+
+    def wait(self) -> None:
+        self.reached.set()
+        assert self._opened.wait(30)
+
+    def open(self) -> None:
+        self._opened.set()
+
+
+def waited_for(stream: Stream) -> bool:
+    """Whether somebody waits inside `synchronize`: its condition has a waiter."""
+    queue: Any = stream
+    for name in ("_queue", "_inner"):
+        queue = getattr(queue, name, queue)
+    return bool(queue._progress._waiters)
+
+
+def synchronizing(stream: Stream, errors: list[str] | None = None) -> threading.Thread:
+    """A thread inside `stream.synchronize()` or through it, which puts the code that comes out into `errors`."""
+
+    def wait() -> None:
+        try:
+            stream.synchronize()
+        except TilewrightError as error:
+            (errors if errors is not None else []).append(error.diagnostic.code.id)
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    while thread.is_alive() and not waited_for(stream):
+        pass
+    return thread

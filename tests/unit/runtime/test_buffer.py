@@ -117,8 +117,8 @@ def test_a_closed_buffer_is_useless(device: Device) -> None:
     buffer.close()
     uses = [
         buffer.view, lambda: buffer[:2], lambda: buffer.copy_from(host), lambda: buffer.copy_to(host),
-        lambda: buffer.address, lambda: view.address, lambda: view[:1], lambda: view.subview(0), lambda: view.as_type(i8),
-        lambda: view.copy_from(host[:2]), lambda: view.copy_to(host[:2]),
+        lambda: buffer.address, lambda: view.address, lambda: view[:1], lambda: view.subview(0),
+        lambda: view.as_type(i8), lambda: view.copy_from(host[:2]), lambda: view.copy_to(host[:2]),
     ]  # fmt: skip
     for use in uses:
         with pytest.raises(DispatchError) as error:

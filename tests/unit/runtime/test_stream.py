@@ -12,22 +12,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from tests.unit.runtime.fakes import FakeDevice, add_one, argument, make_shader
+from tests.unit.runtime.fakes import FakeDevice, Gate, add_one, argument, make_shader, synchronizing, waited_for
 from tilewright.core.dtypes import f32
 from tilewright.core.errors import DispatchError
 from tilewright.runtime import CommandList, Device, Stream, StreamTag, host_callback, synchronize
-
-
-class Gate:
-    """A callback that holds a stream until it is opened."""
-
-    def __init__(self) -> None:
-        self.reached = threading.Event()
-        self.opened = threading.Event()
-
-    def __call__(self) -> None:
-        self.reached.set()
-        assert self.opened.wait(30)
 
 
 def failing(text: str) -> Callable[[], None]:
@@ -47,9 +35,9 @@ def test_commands_run_in_order(device: Device, stream: Stream) -> None:
 
 def test_enqueueing_does_not_wait(device: Device, stream: Stream) -> None:
     gate, seen = Gate(), list[int]()
-    stream << host_callback(gate) << host_callback(lambda: seen.append(1))
+    stream << host_callback(gate.wait) << host_callback(lambda: seen.append(1))
     assert seen == []
-    gate.opened.set()
+    gate.open()
     stream << synchronize()
     assert seen == [1]
 
@@ -102,24 +90,15 @@ def test_an_error_of_a_shader_keeps_its_code(device: Device, stream: Stream) -> 
 def test_work_enqueued_behind_a_failure_by_others_is_reported_too(device: Device, stream: Stream) -> None:
     """The one who synchronizes first gets the error; the other learns that its work was dropped."""
     gate, errors, seen = Gate(), list[str](), list[int]()
-    stream << host_callback(gate) << host_callback(failing("first"))
-    waiting = threading.Thread(target=lambda: errors.append(first_error(stream)))
-    waiting.start()
-    while not waiting_on(stream):
-        pass
+    stream << host_callback(gate.wait) << host_callback(failing("first"))
+    waiting = synchronizing(stream, errors)
     stream << host_callback(lambda: seen.append(1))
-    gate.opened.set()
+    gate.open()
     waiting.join()
     assert errors == ["TW624"]
     assert first_error(stream) == "TW625"
     assert first_error(stream) == ""
     assert seen == []
-
-
-def waiting_on(stream: Stream) -> bool:
-    """Whether somebody is inside `synchronize`: its condition has a waiter."""
-    queue = getattr(stream._queue, "_inner", stream._queue)
-    return bool(queue._progress._waiters)
 
 
 def first_error(stream: Stream) -> str:
@@ -282,8 +261,8 @@ def test_close_raises_the_pending_error(device: Device) -> None:
 
 
 def test_an_error_in_a_with_block_is_not_replaced(device: Device) -> None:
-    with pytest.raises(KeyError), device.create_stream() as stream:
-        stream << host_callback(lambda: None)
+    stream = device.create_stream() << host_callback(lambda: None)
+    with pytest.raises(KeyError), stream:
         raise KeyError
     assert stream.closed
 
@@ -291,25 +270,25 @@ def test_an_error_in_a_with_block_is_not_replaced(device: Device) -> None:
 def test_a_dropped_stream_finishes_its_work_and_its_thread(device: Device) -> None:
     gate, seen = Gate(), list[int]()
     stream = device.create_stream()
-    stream << host_callback(gate) << host_callback(lambda: seen.append(1))
+    stream << host_callback(gate.wait) << host_callback(lambda: seen.append(1))
     gate.reached.wait()
     thread = next(t for t in threading.enumerate() if t.name == f"tilewright {stream.label}")
     gone = weakref.ref(stream)
     del stream
     gc.collect()
     assert gone() is None
-    gate.opened.set()
+    gate.open()
     thread.join()
     assert seen == [1]
 
 
 def test_an_interrupt_ends_the_waiting_only(device: Device, stream: Stream) -> None:
     gate, seen = Gate(), list[int]()
-    stream << host_callback(gate) << host_callback(lambda: seen.append(1))
+    stream << host_callback(gate.wait) << host_callback(lambda: seen.append(1))
 
     def interrupt() -> None:
         gate.reached.wait()
-        while not waiting_on(stream):
+        while not waited_for(stream):
             pass
         os.kill(os.getpid(), signal.SIGINT)
 
@@ -318,7 +297,7 @@ def test_an_interrupt_ends_the_waiting_only(device: Device, stream: Stream) -> N
     with pytest.raises(KeyboardInterrupt):
         stream.synchronize()
     thread.join()
-    gate.opened.set()
+    gate.open()
     stream << host_callback(lambda: seen.append(2)) << synchronize()
     assert seen == [1, 2]
 

@@ -1,0 +1,40 @@
+"""The null device compiles and copies, and runs nothing."""
+
+import numpy as np
+import pytest
+
+from tests.unit.runtime.fakes import FakeShader, argument, metadata, nothing
+from tilewright.backends.null.device import NullDevice, NullShader
+from tilewright.core.abi import CompileOptions
+from tilewright.core.dtypes import f32
+from tilewright.core.errors import DispatchError
+from tilewright.runtime import Device, Shader, synchronize
+from tilewright.runtime.interface import NativeShader
+
+
+def test_what_it_compiles_has_everything_but_a_launch() -> None:
+    compiled = FakeShader(metadata(argument("x", 4), name="gemm"), nothing)
+    seen: list[tuple[object, CompileOptions]] = []
+
+    def compile_step(kernel: object, options: CompileOptions, /) -> NativeShader:
+        seen.append((kernel, options))
+        return compiled
+
+    device, kernel, options = Device(NullDevice(compile_step)), object(), CompileOptions(name="gemm")
+    shader = Shader(device, device.create_tile_kernel(kernel, options))
+    assert seen == [(kernel, options)]
+    assert isinstance(shader.native, NullShader)
+    assert (shader.metadata, shader.explain(), shader.assembly()) == (
+        compiled.metadata, "a fake report", "fake assembly",
+    )  # fmt: skip
+    buffer, result = device.create_buffer(f32, 4), np.zeros(4, "f4")
+    stream = device.create_stream()
+    stream << buffer.copy_from(np.ones(4, "f4")) << shader(buffer).dispatch() << buffer.copy_to(result)
+    with pytest.raises(DispatchError) as error:
+        stream.synchronize()
+    assert error.value.diagnostic.code.id == "TW635"
+    assert compiled.launches == []
+    stream << buffer.copy_to(result) << synchronize()
+    assert result.tolist() == [1, 1, 1, 1]
+    shader.close()
+    assert compiled.closed == 1
