@@ -9,8 +9,8 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from tilewright.core.codes.effects import DIVISION_BY_ZERO
-from tilewright.core.codes.types import UNDEFINED_ARITHMETIC
-from tilewright.core.errors import EffectError, TileTypeError
+from tilewright.core.codes.internal import MALFORMED_IR
+from tilewright.core.errors import EffectError, InternalError
 from tilewright.ir.location import span_of
 from tilewright.ir.ops.convert import BitcastOp, CastOp, SelectOp
 from tilewright.ir.ops.elementwise import ElementwiseOp
@@ -46,7 +46,7 @@ def elementwise(machine: Machine, op: ElementwiseOp, frame: Frame) -> None:
     try:
         data = _apply(fact.function, arrays, shape, machine.lanes)
     except UndefinedOperationError as fault:
-        raise TileTypeError(UNDEFINED_ARITHMETIC.at(span_of(op), op=fault.op, dtype=fault.dtype)) from fault
+        raise InternalError(MALFORMED_IR.at(span_of(op), what=str(fault))) from fault
     except DivisionByZeroError as fault:
         where = np.argwhere(np.broadcast_to(arrays[1] == 0, shape))[0]
         lane = int(where[0]) if varying else None

@@ -42,7 +42,7 @@ def run(
 
     Raises DispatchError (TW6xx) for arrays that do not fit, before anything is written; EffectError (TW3xx) for an
     access outside, an integer division by zero, a read of what was never written, two instances that touch one cell,
-    or manual memory used out of order; TileTypeError (TW290) for arithmetic on storage types.
+    or manual memory used out of order.
     """
     bound = _bind(kernel, arrays)
     checks = Checks() if check is None else check

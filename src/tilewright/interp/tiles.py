@@ -7,8 +7,8 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from tilewright.core.codes.effects import ELEMENT_OUTSIDE
-from tilewright.core.codes.types import UNDEFINED_ARITHMETIC
-from tilewright.core.errors import EffectError, TileTypeError
+from tilewright.core.codes.internal import MALFORMED_IR
+from tilewright.core.errors import EffectError, InternalError
 from tilewright.ir.location import span_of
 from tilewright.ir.ops.tiles import ConstantOp, ExtractOp, MapOp, MmaOp
 from tilewright.ir.types import DimAttr, SpaceAttr, space_of, tile_type
@@ -98,7 +98,7 @@ def mma(_machine: Machine, op: MmaOp, frame: Frame) -> None:
         for k in range(contracted.volume):
             data = fma(dtype, a.data[k], b.data[k], data)
     except UndefinedOperationError as fault:
-        raise TileTypeError(UNDEFINED_ARITHMETIC.at(span_of(op), op="mma", dtype=dtype)) from fault
+        raise InternalError(MALFORMED_IR.at(span_of(op), what=str(fault))) from fault
     shape = (*((cast(int, frame.width),) if varying else ()), *out.extents)
     frame.define(op.result, Cells(np.broadcast_to(data, shape), varying))
 

@@ -6,8 +6,8 @@ from types import MappingProxyType
 import numpy as np
 from xdsl.ir import SSAValue
 
-from tilewright.core.codes.types import UNDEFINED_ARITHMETIC
-from tilewright.core.errors import TileTypeError
+from tilewright.core.codes.internal import MALFORMED_IR
+from tilewright.core.errors import InternalError
 from tilewright.ir.attrs import UpdateKind
 from tilewright.ir.location import span_of
 from tilewright.ir.ops.access import UpdateOp
@@ -50,7 +50,7 @@ def update(machine: Machine, op: UpdateOp, frame: Frame) -> None:
     try:
         _apply(argument, _REDUCERS[op.reducer.data], index, value[live])
     except UndefinedOperationError as fault:
-        raise TileTypeError(UNDEFINED_ARITHMETIC.at(span_of(op), op="update", dtype=fault.dtype)) from fault
+        raise InternalError(MALFORMED_IR.at(span_of(op), what=str(fault))) from fault
 
 
 def _apply(argument: Argument, opcode: str, index: tuple[Array, ...], values: Array) -> None:

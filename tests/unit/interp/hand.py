@@ -35,6 +35,7 @@ from tilewright.ir.types import (
     space_of,
     view_type,
 )
+from tilewright.ir.verify import verify_or_raise
 from tilewright.numerics.arrays import numpy_dtype
 from tilewright.numerics.bits import to_bits
 
@@ -90,7 +91,13 @@ class Hand:
         return self.arguments[name]
 
     def kernel(self) -> Kernel:
-        """The finished kernel."""
+        """The finished kernel, verified."""
+        kernel = self.unverified()
+        verify_or_raise(kernel.module)
+        return kernel
+
+    def unverified(self) -> Kernel:
+        """The finished kernel as it is, to show what the interpreter says about a program the verifier refuses."""
         self.put(YieldOp())
         return Kernel(ModuleOp([self.op]), "by_hand")
 

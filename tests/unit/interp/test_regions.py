@@ -57,7 +57,7 @@ def test_the_order_of_instances_is_asked_for_and_covers_all(order: int | str | N
         h.set(h.x, [at], h.get(h.n, h.index(0)))
         h.set(h.n, [h.index(0)], h.do("add", h.get(h.n, h.index(0)), h.const(1, i32)))
     x, n = np.full(6, -1, "i4"), np.zeros(1, "i4")
-    interp.run(h.kernel(), [x, n], order=order, check=interp.Checks(races=False))  # type: ignore[arg-type]
+    interp.run(h.unverified(), [x, n], order=order, check=interp.Checks(races=False))  # type: ignore[arg-type]
     assert sorted(x.tolist()) == list(range(6))
     expected = {None: list(range(6)), "reverse": list(range(5, -1, -1))}.get(order)  # type: ignore[arg-type]
     assert x.tolist() == expected if expected else x.tolist() != list(range(6))
@@ -104,7 +104,7 @@ def test_memory_states_thread_through_loops_and_loads_are_snapshots() -> None:
 
 def test_memory_is_poison_before_the_first_store() -> None:
     with pytest.raises(EffectError, match="it is loaded before the first store"):
-        interp.run(_memory(store_first=False).kernel(), [np.zeros(2, "f4"), np.zeros(2, "f4")])
+        interp.run(_memory(store_first=False).unverified(), [np.zeros(2, "f4"), np.zeros(2, "f4")])
 
 
 def test_memory_is_fresh_in_every_instance() -> None:
@@ -126,14 +126,14 @@ def test_a_stale_memory_state_is_refused() -> None:
         h.memory_store(memory, first, h.const(2, f32, space(m=1)))
         h.store(h.x, p.indices, h.memory_load(memory, first))
     with pytest.raises(EffectError, match="not the one that the last store left"):
-        interp.run(h.kernel(), [np.zeros(1, "f4")])
+        interp.run(h.unverified(), [np.zeros(1, "f4")])
 
 
 def test_an_operation_without_meaning_is_our_bug() -> None:
     h = Hand()
     h.put(KernelOp("inner", []))
     with pytest.raises(InternalError, match=r"tile\.kernel has no meaning inside a kernel"):
-        interp.run(h.kernel(), [])
+        interp.run(h.unverified(), [])
 
 
 def test_a_value_that_escaped_its_region_is_our_bug() -> None:
@@ -144,7 +144,7 @@ def test_a_value_that_escaped_its_region_is_our_bug() -> None:
             points.yields(inside)
         h.set(h.x, [h.index(0)], inside)
     with pytest.raises(InternalError, match="used where it is not defined"):
-        interp.run(h.kernel(), [np.zeros(1, "i4")])
+        interp.run(h.unverified(), [np.zeros(1, "i4")])
 
 
 def test_a_rank_zero_map_is_one_point() -> None:

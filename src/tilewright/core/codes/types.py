@@ -6,7 +6,7 @@ DTYPE_CALLED = Code(
     201,
     "{dtype} is an element type and cannot be called",
     why="an element type describes values; it has no instances of its own",
-    help="write cast(x, {dtype}) to convert a value, or full({dtype}, shape, x) for a constant tile",
+    help="write cast({dtype}, x) to convert a value, or full({dtype}, shape, x) for a constant tile",
 )
 UNKNOWN_DTYPE = Code(
     202,
@@ -19,6 +19,116 @@ K_MISMATCH = Code(
     "mma contracts {axis}={a} of `a` with {axis}={b} of `b`",
     why="an axis shared by both operands is the same axis and has one extent",
     help="load both operands with the same extent along {axis}",
+)
+DTYPE_MISMATCH = Code(
+    205,
+    "{op} of {a} and {b}",
+    why="element types are never promoted: which one is meant decides the rounding",
+    help="convert one side, as in cast({target}, x)",
+)
+BAD_LITERAL = Code(
+    206,
+    "the literal {value!r} is no value of {dtype}",
+    why="an int stands for a float only when it is exact, a float never stands for an integer, and a bool only for a "
+    "boolean",
+    help="write the literal in the type of the tile, or convert the tile, as in cast(f32, x)",
+)
+BAD_OPERAND = Code(
+    207,
+    "{what} cannot be an operand of {op}",
+    why="operands are tiles, scalars of the kernel, and Python numbers",
+    help="{remedy}",
+)
+NOT_DEFINED = Code(
+    208,
+    "{op} is not defined for {dtype}",
+    why="{reason}",
+    help="{remedy}",
+)
+BROADCAST = Code(
+    209,
+    "{op} of tiles that do not fit: {axis} is {a} in {first} and {b} in {second}",
+    why="axes meet by identity; where both tiles have an axis its extents agree or one of them is 1",
+    help="load both with the same extent, or rename an axis with relabel(x, shape(...))",
+)
+RANK_MISMATCH = Code(
+    210,
+    "{what} has {got} axes where {expected} are needed",
+    why="a view is addressed by one coordinate and one extent for each of its axes",
+    help="give one entry for each axis of {view}",
+)
+CARRIED_TYPE = Code(
+    211,
+    "`{name}` enters {region} as {before} and is {after} at its end",
+    why="a carried variable has one type in all iterations",
+    help="convert or reshape the new value, or use another name for it",
+)
+MMA_ROLES = Code(
+    212,
+    "mma cannot tell the role of the axes: {problem}",
+    why="an axis of a, b and c is batched, one of a and b only is contracted, one of c is also in a or b; axes meet by "
+    "identity, or by position when all three tiles have two",
+    help="load a with shape(m, k), b with shape(k, n) and make c with shape(m, n)",
+)
+ACCUMULATOR = Code(
+    213,
+    "mma accumulates {operand} in {dtype}",
+    why="{reason}",
+    help="make the accumulator wide, as in zeros(f32, shape(m, n)), and cast the result",
+)
+NO_SUCH_AXIS = Code(
+    214,
+    "{op} over {axis}, which is no axis of {tile}",
+    why="axes meet by identity: an axis of equal extent or equal name is another axis",
+    help="use one of the axes the tile was loaded with",
+)
+EMPTY_FOLD = Code(
+    215,
+    "{reducer} over {axes}, which has no elements",
+    why="the largest or smallest of nothing is no number",
+    help="use a region fold with a seed of your own, or keep the extent above 0",
+)
+SHAPE_CHANGE = Code(
+    216,
+    "{op} from {before} to {after}",
+    why="{reason}",
+    help="{remedy}",
+)
+NOT_BOOLEAN = Code(
+    217,
+    "{role} is {what}, not boolean",
+    why="a condition is a boolean tile or scalar; numbers have no truth here",
+    help="write a comparison, as in x != 0",
+)
+ARGUMENT_MISMATCH = Code(
+    218,
+    "the argument {name} of {kernel} expects {expected}, got {got}",
+    why="the annotation of a view fixes its rank, and its element type when it names one",
+    help="pass an argument that fits, or change the annotation of {name}",
+)
+BAD_INDEX = Code(
+    219,
+    "{what} is used as a coordinate",
+    why="coordinates are signed 64-bit integers: Python ints, or integer scalars that fit",
+    help="{remedy}",
+)
+MAP_RESULT = Code(
+    220,
+    "the body of map gives {got}, not a scalar of {dtype}",
+    why="a map computes one element at a time",
+    help="return a scalar of {dtype}, as in cast({dtype}, x); take elements of tiles with x.at(coord(...))",
+)
+UPDATE_REDUCER = Code(
+    221,
+    "update with {what}",
+    why="an update is one atomic operation on an element: add, minimum or maximum",
+    help="use add, minimum or maximum, or fold first and store once",
+)
+FILL_WITHOUT_WHERE = Code(
+    222,
+    "a fill without `where` on one element",
+    why="the index of an element access must lie inside the view, so the fill would never be used",
+    help="add where=..., or load a tile, whose outside is filled",
 )
 NO_ELEMENT_TYPE = Code(
     204,
@@ -37,10 +147,4 @@ UNSAFE_LAYOUT = Code(
     "this layout cannot hold the memory: {what}",
     why="a layout gives every element a storage cell of its own, inside the storage",
     help="choose strides or index expressions that map different elements to different cells",
-)
-UNDEFINED_ARITHMETIC = Code(
-    290,
-    "{op} is not defined for {dtype}",
-    why="narrow types are for storage: they take part in loads, stores and casts, and mma does not accumulate in them",
-    help="compute in a wider type, as in `cast(x, f32)`, and narrow the result",
 )
