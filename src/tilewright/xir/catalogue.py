@@ -39,7 +39,7 @@ FLOAT_BINARY: Kinds = frozenset(
 FLOAT_UNARY: Kinds = frozenset(
     {
         *(arith.NegfOp, math.AbsFOp, math.SqrtOp, math.RsqrtOp),
-        *(math.FloorOp, math.CeilOp, math.TruncOp, math.RoundOp, math.RoundEvenOp),
+        *(math.FloorOp, math.CeilOp, math.TruncOp, math.RoundEvenOp),
         *(math.ExpOp, math.Exp2Op, math.LogOp, math.Log2Op, math.SinOp, math.CosOp, math.TanhOp, math.ErfOp),
     }
 )

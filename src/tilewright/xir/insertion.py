@@ -42,12 +42,12 @@ class Insertion:
 
     def __init__(self, block: Block, location: LocationAttr | None = None) -> None:
         self._constants: dict[Block, _Constants] = {}
-        self._place = UnknownLoc() if location is None else location
+        self.place = UnknownLoc() if location is None else location
         self._enter(block, None)
 
     def insert(self, op: OpT) -> OpT:
         """Puts `op` at the insertion point, stamps its location, and returns it."""
-        op.location = self._place
+        op.location = self.place
         if self._anchor is None:
             self.block.add_op(op)
         else:
@@ -67,23 +67,23 @@ class Insertion:
     @contextmanager
     def before(self, op: Operation) -> Generator[None]:
         """Inserts before `op`, with its location, for the duration of the context."""
-        outer, place = (self.block, self._anchor), self._place
+        outer, place = (self.block, self._anchor), self.place
         self._enter(cast(Block, op.parent), op)
-        self._place = op.location
+        self.place = op.location
         try:
             yield
         finally:
             self._enter(*outer)
-            self._place = place
+            self.place = place
 
     @contextmanager
     def location(self, location: LocationAttr) -> Generator[None]:
         """Stamps everything made in the context with `location`."""
-        outer, self._place = self._place, location
+        outer, self.place = self.place, location
         try:
             yield
         finally:
-            self._place = outer
+            self.place = outer
 
     def i64(self, value: int) -> SSAValue:
         """An index constant."""
@@ -95,7 +95,7 @@ class Insertion:
         key = kind, bits_of(kind, value)
         found = constants.values.get(key)
         if found is None:
-            found = constants.add(constant_attribute(kind, value), kind, self._place)
+            found = constants.add(constant_attribute(kind, value), kind, self.place)
             constants.values[key] = found
         return found
 
@@ -108,7 +108,7 @@ class Insertion:
         constants = self._top()
         found = constants.values.get((kind, bits))
         if found is None:
-            found = constants.add(dense_attribute(kind, list(values)), kind, self._place)
+            found = constants.add(dense_attribute(kind, list(values)), kind, self.place)
             constants.values[kind, bits] = found
         return found
 

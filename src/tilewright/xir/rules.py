@@ -28,6 +28,8 @@ def _float_elementwise(op: Operation) -> Iterator[Fault]:
     yield from _same_types(op)
     if not isinstance(scalar_of(op.results[0].type), AnyFloat):
         yield "float-operands", f"{op.name} on {op.results[0].type}"
+    elif bits(scalar_of(op.results[0].type)) < 32:
+        yield "storage-type", f"{op.name} on {op.results[0].type}, which is for storage only"
 
 
 def _integer_elementwise(op: Operation) -> Iterator[Fault]:
@@ -137,6 +139,8 @@ def _fold_lanes(op: Operation) -> Iterator[Fault]:
     kind, vector_type = cast(ops.FoldLanesOp, op).kind.data, op.operands[0].type
     if not is_vector(vector_type) or scalar_of(vector_type) != op.results[0].type:
         yield "fold-types", f"{op.name} of {vector_type} gives {op.results[0].type}"
+    elif lanes_of(vector_type).bit_count() != 1:
+        yield "fold-lanes", f"{op.name} of {vector_type} cannot be halved"
     yield from _fold_kind(op, kind, op.results[0].type, ops.FOLD_KINDS)
 
 

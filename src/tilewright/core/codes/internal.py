@@ -68,3 +68,15 @@ XIR_PASS_FAULT = Code(
     why="every pass takes a verified module and must leave one, with the places of its operations",
     help="this is a bug in tilewright: please report it with this text",
 )
+XIR_BAD_ACCESS = Code(
+    944,
+    "the XIR interpreter stopped: {what}",
+    why="guards and masks keep every access inside its buffer and every divisor away from zero",
+    help="this is a bug in tilewright: please report it with this text",
+)
+XIR_NOT_EXPANDED = Code(
+    945,
+    "the XIR interpreter has no rule for {op}",
+    why="it runs what the passes leave, so that it computes bit for bit what machine code does",
+    help="run the pipeline of xir/passes/pipelines.py first",
+)

@@ -1,0 +1,148 @@
+"""One register tile of a matrix product: C's elements live in vectors of SSA values over a rolled loop along k."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from xdsl.dialects.builtin import AnyFloat
+from xdsl.ir import Attribute, SSAValue
+
+from tilewright.xir.builder import XirBuilder
+from tilewright.xir.types import I1, I64, BufferType, scalar_of, vector_of
+
+__all__ = ["Microkernel", "Tile", "write_tile"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """`rows` rows of `vectors` vectors of `lanes` elements; of the last vector only `last` are in use (0: all)."""
+
+    rows: int
+    vectors: int
+    lanes: int
+    last: int = 0
+
+    def cut(self, rows: int, columns: int) -> "Tile":
+        """The tile for fewer rows or columns: fewer vectors, a narrower one when a single vector is left."""
+        vectors = -(-columns // self.lanes)
+        lanes = self.lanes if vectors > 1 else min(self.lanes, 1 << (columns - 1).bit_length())
+        return Tile(rows, vectors, lanes, columns % lanes)
+
+
+@dataclass(frozen=True, slots=True)
+class Microkernel:
+    """What a tile's code depends on. Strides: a_row, a_k, b_k, b_column, c_row, c_column; buffers: of A, B and C."""
+
+    tile: Tile
+    k: int
+    strides: tuple[int, int, int, int, int, int]
+    from_zero: bool
+    buffers: tuple[BufferType, BufferType, BufferType]
+
+    def argument_types(self) -> list[Attribute]:
+        """A buffer and the index of its first element, for A, B and C."""
+        return [kind for buffer in self.buffers for kind in (buffer, I64)]
+
+    @property
+    def accumulator(self) -> Attribute:
+        return self.buffers[2].element
+
+
+def write_tile(b: XirBuilder, kernel: Microkernel, arguments: Sequence[SSAValue]) -> None:
+    """Writes the tile: accumulators from C or zero, the loop along k, then stores; the k loop stays rolled.
+
+    Unrolling it makes LLVM hoist the broadcasts of A and spill accumulators.
+    """
+    writer = _Writer(b, kernel, arguments)
+    sums = writer.start()
+    if kernel.k == 1:
+        sums = writer.step(b.i64(0), sums)
+    elif kernel.k > 1:
+        with b.for_(0, kernel.k, 1, sums) as loop:
+            loop.yield_(writer.step(loop.index, loop.carries))
+        sums = loop.results
+    writer.finish(sums)
+
+
+class _Writer:
+    """The parts of one tile. Accumulators are in row order, the vectors of a row side by side."""
+
+    def __init__(self, b: XirBuilder, kernel: Microkernel, arguments: Sequence[SSAValue]) -> None:
+        self._b, self._kernel, self._tile = b, kernel, kernel.tile
+        self._a, self._a_index, self._bm, self._b_index, self._c, self._c_index = arguments
+        lanes, last = self._tile.lanes, self._tile.last
+        self._edge = b.const_lanes(I1, [lane < last for lane in range(lanes)]) if last else None
+
+    def start(self) -> Sequence[SSAValue]:
+        if self._kernel.from_zero:
+            kind = vector_of(self._kernel.accumulator, self._tile.lanes)
+            return [self._b.const(kind, 0)] * (self._tile.rows * self._tile.vectors)
+        return self._over_c(lambda index, vector: self._vector(self._c, index, self._kernel.strides[5], vector))
+
+    def step(self, k: SSAValue, sums: Sequence[SSAValue]) -> list[SSAValue]:
+        """`sums` plus one column of A times one row of B."""
+        b, tile = self._b, self._tile
+        a_row, a_k, b_k, b_column, _, _ = self._kernel.strides
+        b_start = b.add(self._b_index, b.mul(k, b_k))
+        right = [
+            self._converted(self._vector(self._bm, b.add(b_start, vector * tile.lanes * b_column), b_column, vector))
+            for vector in range(tile.vectors)
+        ]
+        a_start = b.add(self._a_index, b.mul(k, a_k))
+        result: list[SSAValue] = []
+        for row in range(tile.rows):
+            scalar = self._converted(b.load(self._a, b.add(a_start, row * a_row)))
+            left = b.broadcast(scalar, tile.lanes)
+            row_sums = sums[row * tile.vectors : (row + 1) * tile.vectors]
+            result += [self._added(left, value, total) for value, total in zip(right, row_sums, strict=True)]
+        return result
+
+    def finish(self, sums: Sequence[SSAValue]) -> None:
+        remaining = iter(sums)
+        self._over_c(lambda index, vector: self._store(next(remaining), index, vector))
+
+    def _over_c(self, act: Callable[[SSAValue, int], T]) -> list[T]:
+        """`act` on the index of every vector of C and its number in the row."""
+        b, (*_, c_row, c_column) = self._b, self._kernel.strides
+        return [
+            act(b.add(self._c_index, row * c_row + vector * self._tile.lanes * c_column), vector)
+            for row in range(self._tile.rows)
+            for vector in range(self._tile.vectors)
+        ]
+
+    def _mask(self, vector: int) -> SSAValue | None:
+        return self._edge if vector == self._tile.vectors - 1 else None
+
+    def _vector(self, buffer: SSAValue, index: SSAValue, stride: int, vector: int) -> SSAValue:
+        """Elements `stride` apart: loaded when adjacent, broadcast when the same, else gathered."""
+        b, lanes = self._b, self._tile.lanes
+        if stride == 1 or lanes == 1:
+            return b.load(buffer, index, lanes, mask=self._mask(vector))
+        if stride == 0:
+            return b.broadcast(b.load(buffer, index), lanes)
+        return b.gather(buffer, self._indices(index, stride), mask=self._mask(vector))
+
+    def _store(self, value: SSAValue, index: SSAValue, vector: int) -> None:
+        stride = self._kernel.strides[5]
+        if stride == 1 or self._tile.lanes == 1:
+            self._b.store(value, self._c, index, mask=self._mask(vector))
+        else:
+            self._b.scatter(value, self._c, self._indices(index, stride), mask=self._mask(vector))
+
+    def _indices(self, index: SSAValue, stride: int) -> SSAValue:
+        offsets = self._b.const_lanes(I64, [lane * stride for lane in range(self._tile.lanes)])
+        return self._b.add(self._b.broadcast(index, self._tile.lanes), offsets)
+
+    def _converted(self, value: SSAValue) -> SSAValue:
+        """In C's element type. Narrower integers count as signed."""
+        wanted = self._kernel.accumulator
+        if scalar_of(value.type) == wanted:
+            return value
+        return self._b.extf(value, wanted) if isinstance(wanted, AnyFloat) else self._b.extsi(value, wanted)
+
+    def _added(self, left: SSAValue, right: SSAValue, total: SSAValue) -> SSAValue:
+        if isinstance(self._kernel.accumulator, AnyFloat):
+            return self._b.fma(left, right, total)
+        return self._b.add(self._b.mul(left, right), total)
