@@ -83,6 +83,9 @@ class Buffer:
         Raises DispatchError: TW602 closed, TW604 not a count, TW606 out of bounds.
         """
         whole = BufferView(self, self.dtype, 0, self.size)
+        if offset == 0 and count is None:
+            self.lifetime.require_open()
+            return whole
         return whole.subview(offset, count)
 
     def copy_from(self, source: "object | Buffer | BufferView") -> UploadCommand | CopyCommand:
@@ -260,9 +263,15 @@ def _as_view(side: object) -> BufferView | None:
 
 def checked_count(value: object) -> int:
     """`value` as a number of elements. Raises DispatchError (TW604) for anything but a non-negative integer."""
-    if isinstance(value, bool) or not isinstance(value, SupportsIndex) or value.__index__() < 0:
+    count = value if type(value) is int else _index(value)
+    if count < 0:
         raise DispatchError(BAD_EXTENT.at(user_span(), value=value))
-    return value.__index__()
+    return count
+
+
+def _index(value: object) -> int:
+    """`value` as an int, when it is a whole number of another type (NumPy's); -1 when it is none."""
+    return value.__index__() if isinstance(value, SupportsIndex) and not isinstance(value, bool) else -1
 
 
 def checked_dtype(value: object) -> type[DType]:

@@ -108,7 +108,6 @@ class BrokenDLPack:
         (np.zeros((2, 2), "f4").T, "TW612"),
         (np.broadcast_to(np.float32(1), (4,)), "TW612"),
     ],
-    ids=str,
 )
 def test_other_host_memory_is_refused_both_ways(device: Device, host: object, code: str) -> None:
     buffer = device.create_buffer(f32, 4)
