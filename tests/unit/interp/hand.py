@@ -198,8 +198,8 @@ class Hand:
     def serial(self, over: SpaceAttr, *inits: SSAValue) -> Any:
         return self._body(SerialOp(over, inits), over.rank)
 
-    def pipeline(self, over: SpaceAttr, *inits: SSAValue) -> Any:
-        return self._body(PipelineOp(over, inits), over.rank)
+    def pipeline(self, over: SpaceAttr, *inits: SSAValue, window: int = 0) -> Any:
+        return self._body(PipelineOp(over, inits, window=window), over.rank)
 
     def reduce(self, over: SpaceAttr, *inits: SSAValue, policy: Policy = Policy.UNORDERED_TREE) -> Any:
         return self._body(ReduceOp(over, inits, policy=policy), over.rank)
