@@ -8,10 +8,10 @@ import pytest
 from tests.errors.harness import check_case
 from tests.unit.interp import hand
 from tilewright import interp
-from tilewright.core.dtypes import boolean, f32, i32
+from tilewright.core.dtypes import f32, i32
 from tilewright.core.errors import DispatchError, EffectError
 
-NAMES = dict(vars(hand)) | {"np": np, "run": interp.run, "Checks": interp.Checks, "f32": f32, "i32": i32, "bool_": boolean}
+NAMES = dict(vars(hand)) | {"np": np, "run": interp.run, "Checks": interp.Checks, "f32": f32, "i32": i32}
 
 
 def _case(code: str, source: str, folder: Path) -> Exception:

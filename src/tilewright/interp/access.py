@@ -163,9 +163,7 @@ def _outside(machine: Machine, op: Operation, frame: Frame, index: list[int], la
     return EffectError(diagnostic)
 
 
-def touch(
-    machine: Machine, op: Operation, argument: Argument, index: Index, live: Array | None, how: Access
-) -> None:
+def touch(machine: Machine, op: Operation, argument: Argument, index: Index, live: Array | None, how: Access) -> None:
     """Records the access to the elements at `index` (where `live`) with everything that watches."""
     if how is not Access.WRITE:
         cell = argument.first_unwritten(index, live)

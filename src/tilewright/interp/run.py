@@ -17,6 +17,7 @@ from tilewright.core.diagnostics import Code
 from tilewright.core.errors import DispatchError, during
 from tilewright.core.source import user_span
 from tilewright.ir.kernel import Kernel, Parameter
+from tilewright.ir.types import ViewType
 from tilewright.numerics.arrays import numpy_dtype
 
 from .frame import Frame
@@ -33,7 +34,7 @@ LANES = 1 << 20
 def run(
     kernel: Kernel, arrays: Sequence[object], *, order: Order = None, check: Checks | None = None, lanes: int = LANES
 ) -> None:
-    """Runs a kernel on NumPy arrays, one a parameter in signature order, writing into them in place.
+    """Runs a kernel on NumPy arrays, one a parameter in signature order (0-d for a scalar), writing in place.
 
     Arrays have the parameters' element types and shapes, and any strides; they may overlap. Instances of a `parallel`
     run in lexicographic order, in `"reverse"`, or in an order drawn from a seed; a seed also draws one of the
@@ -63,15 +64,13 @@ def _bind(kernel: Kernel, arrays: Sequence[object]) -> list[Argument | Cells]:
     if len(arrays) != len(parameters):
         names = ", ".join(one.name for one in parameters)
         expected, got = len(parameters), len(arrays)
-        raise DispatchError(
-            ARGUMENT_COUNT.at(user_span(), kernel=kernel.name, names=names, expected=expected, got=got)
-        )
+        raise DispatchError(ARGUMENT_COUNT.at(user_span(), kernel=kernel.name, names=names, expected=expected, got=got))
     checked = [_checked(kernel, i, *pair) for i, pair in enumerate(zip(parameters, arrays, strict=True))]
     shared = pools(checked)
-    is_view = [hasattr(value.type, "strides") for value in kernel.op.body.block.args]
+    kinds = [value.type for value in kernel.op.body.block.args]
     return [
-        Argument(parameter.name, parameter.element, data, pool) if view else Cells(data.copy())
-        for parameter, data, pool, view in zip(parameters, checked, shared, is_view, strict=True)
+        Argument(parameter.name, parameter.element, data, pool) if isinstance(kind, ViewType) else Cells(data.copy())
+        for parameter, data, pool, kind in zip(parameters, checked, shared, kinds, strict=True)
     ]
 
 
@@ -79,9 +78,7 @@ def _checked(kernel: Kernel, index: int, parameter: Parameter, array: object) ->
     """The array, when it fits its parameter. Raises DispatchError otherwise."""
 
     def refuse(code: Code, **values: Any) -> DispatchError:
-        return DispatchError(
-            code.at(user_span(), kernel=kernel.name, index=index, name=parameter.name, **values)
-        )
+        return DispatchError(code.at(user_span(), kernel=kernel.name, index=index, name=parameter.name, **values))
 
     expected = numpy_dtype(parameter.element)
     if not isinstance(array, np.ndarray):

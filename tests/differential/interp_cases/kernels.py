@@ -1,8 +1,9 @@
 """Kernels of the cases, written by hand so that they need nothing but the IR, and arrays inside guard bands."""
 
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
+from xdsl.ir import SSAValue
 
 from tests.unit.interp.hand import Hand, View, space
 from tilewright import interp
@@ -70,7 +71,14 @@ def gemm(M: int, K: int, N: int, bm: int, bn: int, bk: int, *, transposed: bool 
     return h.kernel()
 
 
-def blocks(n: int, tile: int, body: Any, *, dtype: type[DType] = f32, fill: float | None = None) -> Kernel:
+def blocks(
+    n: int,
+    tile: int,
+    body: Callable[[Hand, SSAValue], SSAValue],
+    *,
+    dtype: type[DType] = f32,
+    fill: float | None = None,
+) -> Kernel:
     """`y[block] = body(h, x[block])` for every block of a vector."""
     h = Hand(x=View(dtype, (n,), const=True), y=View(dtype, (n,)))
     with h.parallel(space(p=cdiv(n, tile))) as p:
@@ -120,7 +128,9 @@ def scan_in_place(n: int, tile: int) -> Kernel:
     return h.kernel()
 
 
-def scan_vector(x: np.ndarray, combine: Any, *, reverse: bool = False) -> Kernel:
+def scan_vector(
+    x: np.ndarray, combine: Callable[[Hand, SSAValue, SSAValue], SSAValue], *, reverse: bool = False
+) -> Kernel:
     """`y = scan(x)` from 0 with the body `combine(h, state, item)`."""
     dtype = from_numpy(x.dtype)
     h = Hand(x=View(dtype, x.shape, const=True), y=View(dtype, x.shape))

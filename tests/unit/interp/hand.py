@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilewright.core.dtypes import DType, boolean, f32, i64
 from tilewright.core.source import Span, user_span
@@ -56,10 +56,10 @@ def number_of(name: str) -> int:
 
 @dataclass(frozen=True)
 class View:
-    """A parameter of a hand-made kernel."""
+    """A parameter of a hand-made kernel: a view, or without a shape a scalar."""
 
     dtype: Element
-    shape: tuple[int, ...]
+    shape: tuple[int, ...] | None
     const: bool = False
 
 
@@ -250,7 +250,9 @@ class Hand:
         return outer.results[0]
 
 
-def _view(view: View, number: int) -> ViewType:
+def _view(view: View, number: int) -> Attribute:
+    if view.shape is None:
+        return element_attr(view.dtype)
     axes = SpaceAttr.of(AxisAttr.of(DimAttr.of(64 * number + i), extent) for i, extent in enumerate(view.shape))
     return ViewType.of(view.dtype, axes, compact_strides(view.shape), const=view.const)
 

@@ -57,3 +57,12 @@ def test_interleaved_elements_are_distinct_and_const_views_may_repeat() -> None:
     y = as_strided(np.zeros(12, "f4"), (2, 3), (12, 8))  # cells 0 2 4 / 3 5 7
     interp.run(_kernel(), [x, y])
     assert y.tolist() == [[0, 1, 2], [0, 1, 2]]
+
+
+def test_a_scalar_parameter_is_read_once() -> None:
+    h = Hand(s=View(f32, None), y=View(f32, (2,)))
+    with h.parallel(space(p=2)) as p:
+        h.set(h.y, p.indices, h.s)
+    memory = np.asarray([3, 4], "f4")
+    interp.run(h.kernel(), [memory[1:].reshape(()), memory])
+    assert memory.tolist() == [4, 4]
