@@ -28,6 +28,7 @@ class Dependences:
     def __init__(self) -> None:
         self._of: dict[SSAValue, int] = {}
         self._next_bit = 0
+        self._region_bits: dict[Operation, int] = {}
         self._pending: dict[int, int] = {}  # the bit of a carrying region -> what its carried values depend on
         self._axes: list[tuple[ParallelOp, AxisAttr, int]] = []  # axes of extent > 1 around the current operation
         self._dead = 0  # enclosing regions of volume 0
@@ -43,7 +44,7 @@ class Dependences:
         for arg, axis in zip(op.indices, op.space.axes, strict=False):
             self._of[arg] = self._index_bit(op, axis) if isinstance(op, ParallelOp) else 0
         if isinstance(op, CarryingOp):
-            bit = self._bit()
+            bit = self._region_bits[op] = self._bit()
             self._pending[bit] = inherited
             for arg in op.carries:
                 self._of[arg] = bit
@@ -93,11 +94,11 @@ class Dependences:
     def _yield(self, op: YieldOp, depends: int) -> None:
         """Carried values depend on all that any of them is given: coarser than needed, and sound."""
         parent = op.parent_op()
-        if isinstance(parent, CarryingOp):
-            for bit in {self._of.get(arg, 0) for arg in parent.carries}:
-                if bit in self._pending:
-                    self._pending[bit] |= depends
-        elif isinstance(parent, Operation) and not isinstance(parent, RegionOp):
+        if parent is None:
+            return
+        if parent in self._region_bits:
+            self._pending[self._region_bits[parent]] |= depends
+        elif not isinstance(parent, RegionOp):
             for result in parent.results:
                 self._of[result] = self._of.get(result, 0) | depends
 

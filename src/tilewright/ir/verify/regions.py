@@ -122,11 +122,13 @@ def check_stages(block: Block, found: Findings) -> None:
             if not labels and tree_effect(op):
                 early.append(op)
             continue
-        if not op.label.data:
+        label = op.properties.get("label")
+        name = label.data if isinstance(label, StringAttr) else ""
+        if not name:
             found.add(STAGE_UNNAMED, op)
-        elif op.label.data in labels:
-            found.add(STAGE_TWICE, op, label=op.label.data)
-        labels.add(op.label.data)
+        elif name in labels:
+            found.add(STAGE_TWICE, op, label=name)
+        labels.add(name)
     if labels:
         for op in early:
             found.add(STAGE_LATE, op, op=op_text(op))

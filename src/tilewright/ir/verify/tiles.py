@@ -6,7 +6,7 @@ from tilewright.core.codes.types import K_MISMATCH
 from tilewright.ir.ops.tiles import ConstantOp, ExtractOp, MapOp, MmaOp, ScanOp
 from tilewright.ir.types import DimAttr, SpaceAttr, dtype_of, tile_type
 from tilewright.ir.verify.rule import Findings, Rule, malformed, typed
-from tilewright.ir.verify.shapes import element_part, is_index, is_numeric_value
+from tilewright.ir.verify.shapes import broadcasts, element_part, is_index, is_numeric_value, space_part
 from tilewright.ir.verify.wording import space_text, type_text, types_text
 
 CONSTANT_KIND = malformed("V-CONST-1", "a constant is a scalar or a tile, not {kind}")
@@ -28,7 +28,7 @@ MMA_OPERAND = typed("V-MMA-9", "mma cannot convert {element} to its accumulator 
 SCAN_EMPTY = malformed("V-SCAN-1", "a scan has no tile")
 SCAN_SPACES = typed("V-SCAN-2", "scan runs over tiles of different spaces, {a} and {b}")
 SCAN_DIM = typed("V-SCAN-3", "scan runs along d{dim}, which {space} lacks")
-SCAN_SEED = typed("V-SCAN-4", "scan starts a fold of {element} from {kind}")
+SCAN_SEED = typed("V-SCAN-4", "scan starts folds of {element} over {rest} from {kind}")
 SCAN_RESULT = typed("V-SCAN-5", "scan over {tile} gives {result}")
 SCAN_BODY = malformed("V-SCAN-6", "the body of a scan takes {given}, not {expected}")
 
@@ -122,9 +122,10 @@ def check_scan(op: ScanOp, found: Findings) -> None:
     if space.extent_of(op.dim) is None:
         found.add(SCAN_DIM, op, dim=op.dim.number, space=space_text(space))
     elements = [tile_type(tile).element for tile in tiles]
+    rest = SpaceAttr.of(axis for axis in space.axes if axis.dim != op.dim)
     for seed, element in zip(op.seeds, elements, strict=True):
-        if seed.type != element:
-            found.add(SCAN_SEED, op, element=type_text(element), kind=type_text(seed.type))
+        if element_part(seed.type) != element or not broadcasts(space_part(seed.type), rest):
+            found.add(SCAN_SEED, op, element=type_text(element), rest=space_text(rest), kind=type_text(seed.type))
     for tile, result in zip(tiles, op.results_, strict=False):
         if result.type != tile.type:
             found.add(SCAN_RESULT, op, tile=type_text(tile.type), result=type_text(result.type))
