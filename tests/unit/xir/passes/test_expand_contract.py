@@ -1,0 +1,155 @@
+"""`expand-contract` through the interpreter: bit for bit the chain of fused multiply-adds, in any shape and strides."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr, UnknownLoc, bf16, f32, f64, i8, i32
+from xdsl.ir import Attribute
+
+from tilewright.numerics.arrays import Array
+from tilewright.numerics.fma import fma
+from tilewright.xir.builder import XirBuilder
+from tilewright.xir.interp import run
+from tilewright.xir.ops import CallOp, ContractOp, FuncOp, KernelOp
+from tilewright.xir.passes.expand_contract import ExpandContract
+from tilewright.xir.passes.runner import run_pipeline
+from tilewright.xir.types import BufferType
+from tilewright.xir.values import dtype_of, storage_dtype
+
+LAYOUTS = ("rows", "columns", "padded", "strided")
+ROWS = ("rows", "rows", "rows")
+
+
+def strides_of(layout: str, shape: tuple[int, int]) -> tuple[int, int]:
+    rows, columns = shape
+    match layout:
+        case "rows":
+            return max(columns, 1), 1
+        case "columns":
+            return 1, max(rows, 1)
+        case "padded":
+            return columns + 3, 1
+        case _:
+            return 2 * columns + 1, 2
+
+
+def extent(shape: tuple[int, int], strides: tuple[int, int]) -> int:
+    return 0 if 0 in shape else 1 + sum((n - 1) * stride for n, stride in zip(shape, strides, strict=True))
+
+
+def contract_module(
+    shape: tuple[int, int, int],
+    strides: list[tuple[int, int]],
+    tile: tuple[int, int, int],
+    from_zero: bool,
+    elements: tuple[Attribute, Attribute, Attribute] = (f32, f32, f32),
+    guard: int = 2,
+) -> ModuleOp:
+    m, n, k = shape
+    shapes = ((m, k), (k, n), (m, n))
+    buffers = [
+        BufferType.of(element, extent(shape, stride) + 2 * guard)
+        for element, shape, stride in zip(elements, shapes, strides, strict=True)
+    ]
+    kernel = KernelOp("k", buffers, 1)
+    b = XirBuilder(kernel.body.block, FileLineColLoc(StringAttr("k.py"), IntAttr(1), IntAttr(1)))
+    kernel.location = b.place
+    operands = [value for argument in kernel.body.block.args[:-1] for value in (argument, b.i64(guard))]
+    flat = (*strides[0], *strides[1], *strides[2])
+    b.contract(operands, shape, flat, tile, from_zero=from_zero)
+    b.return_()
+    return ModuleOp([kernel])
+
+
+def matrix(memory: Array, shape: tuple[int, int], strides: tuple[int, int], guard: int = 2) -> Array:
+    item = memory.itemsize
+    return np.lib.stride_tricks.as_strided(memory[guard:], shape, (strides[0] * item, strides[1] * item))
+
+
+def chain(element: Attribute, a: Array, b: Array, c: Array) -> Array:
+    for k in range(a.shape[1]):
+        c = fma(dtype_of(element), a[:, k : k + 1], b[k : k + 1], c)
+    return c
+
+
+def check(
+    shape: tuple[int, int, int],
+    layouts: tuple[str, str, str],
+    tile: tuple[int, int, int],
+    from_zero: bool,
+    elements: tuple[Attribute, Attribute, Attribute] = (f32, f32, f32),
+) -> ModuleOp:
+    """Guards and gaps hold NaN (integers: noise) and must neither change nor be seen in C."""
+    m, n, k = shape
+    shapes = ((m, k), (k, n), (m, n))
+    strides = [strides_of(layout, shape) for layout, shape in zip(layouts, shapes, strict=True)]
+    module = contract_module(shape, strides, tile, from_zero, elements)
+    run_pipeline(module, [ExpandContract()])
+    rng = np.random.default_rng(hash((shape, tile)) % 2**32)
+    memories: list[Array] = []
+    for element, own, stride in zip(elements, shapes, strides, strict=True):
+        dtype = storage_dtype(element)
+        memory = np.full(extent(own, stride) + 4, 77 if dtype.kind == "i" else np.nan).astype(dtype)
+        if 0 not in own:
+            values = rng.integers(-100, 100, own) if dtype.kind == "i" else rng.standard_normal(own)
+            matrix(memory, own, stride)[...] = values.astype(dtype)
+        memories.append(memory)
+    a, b, c = (matrix(memory, own, stride) for memory, own, stride in zip(memories, shapes, strides, strict=True))
+    wide = storage_dtype(elements[2])
+    start = np.zeros((m, n), wide) if from_zero else c.copy()
+    expected = memories[2].copy()
+    if m and n:
+        matrix(expected, shapes[2], strides[2])[...] = chain(elements[2], a.astype(wide), b.astype(wide), start)
+    run(module, memories)
+    np.testing.assert_array_equal(memories[2].view(np.uint8), expected.view(np.uint8))
+    return module
+
+
+@pytest.mark.parametrize("tile", [(2, 1, 4), (3, 2, 2), (1, 1, 1), (4, 2, 8)])
+@pytest.mark.parametrize("from_zero", [False, True])
+def test_every_small_shape(tile: tuple[int, int, int], from_zero: bool):
+    for m, n, k in product(range(0, 10, 3), range(10), (0, 1, 2, 5)):
+        check((m, n, k), ROWS, tile, from_zero)
+
+
+@pytest.mark.parametrize("layouts", list(product(LAYOUTS, repeat=3)))
+def test_every_layout(layouts: tuple[str, str, str]):
+    for shape in ((5, 7, 3), (1, 6, 2), (7, 1, 4)):
+        check(shape, layouts, (2, 2, 4), False)
+
+
+@pytest.mark.parametrize(
+    "elements", [(f64, f64, f64), (bf16, bf16, f32), (f32, bf16, f64), (i32, i32, i32), (i8, i8, i32)]
+)
+def test_elements_are_converted_to_those_of_c(elements: tuple[Attribute, Attribute, Attribute]):
+    check((5, 7, 3), ("rows", "columns", "rows"), (2, 2, 4), False, elements)
+
+
+def test_equal_tiles_share_a_function_and_places_survive():
+    strides = [(4, 1), (33, 1), (33, 1)]
+    module = contract_module((17, 33, 4), strides, (8, 2, 8), False)
+    run_pipeline(module, [ExpandContract()])
+    ops = list(module.walk())
+    assert len([op for op in ops if isinstance(op, FuncOp)]) == len([op for op in ops if isinstance(op, CallOp)]) == 4
+    assert not any(isinstance(op, ContractOp) for op in ops)
+    assert not any(isinstance(op.location, UnknownLoc) for op in ops if not isinstance(op, ModuleOp))
+
+
+def test_a_product_of_one_tile_stays_inline():
+    module = check((2, 8, 5), ROWS, (2, 2, 4), True)
+    assert not any(isinstance(op, CallOp) for op in module.walk())
+
+
+def test_accumulators_are_carried_by_a_rolled_loop():
+    module = check((4, 16, 100), ROWS, (4, 2, 8), True)
+    (loop,) = (op for op in module.walk() if isinstance(op, scf.ForOp))
+    names = [op.name for op in loop.body.block.ops]
+    assert len(loop.results) == names.count("math.fma") == 8
+    assert names.count("xir.load") == 2 + 4
+
+
+def test_rows_are_vectorised_when_they_are_what_lies_together():
+    module = check((9, 5, 4), ("columns", "columns", "columns"), (2, 1, 4), False)
+    assert not any(op.name in ("xir.gather", "xir.scatter") for op in module.walk())
