@@ -201,9 +201,3 @@ KERNEL_RESULT = Code(
     why="a kernel writes its results to views; there is nobody to return to",
     help="add a mutable view parameter and store to it",
 )
-NO_RELATIVES = Code(
-    133,
-    "{what} is called with {given}",
-    why="{reason}",
-    help="{remedy}",
-)

@@ -1,6 +1,19 @@
 """TW3xx: aliases, escapes, races and bounds."""
 
 from ..diagnostics import Code
+
+PARALLEL_ESCAPE = Code(
+    301,
+    "`{name}` is changed inside {region}",
+    why="the instances of a parallel run in any order and share nothing, so there is no last value to keep",
+    help="store it to a view, or make the fold a region of its own: nest.reduce(...) or nest.serial(...)",
+)
+OUTER_MEMORY_WRITTEN = Code(
+    302,
+    "manual memory made outside {region} is written inside it",
+    why="every instance of the {kind} would write the same storage, in no order",
+    help="make the memory inside {region}, or store to it outside",
+)
 RACING_STORE = Code(
     350,
     "several iterations write one location: the store does not depend on {axes}",

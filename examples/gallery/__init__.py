@@ -1,0 +1,1 @@
+"""Kernels that tests, demo and documentation share."""

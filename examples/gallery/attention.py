@@ -1,0 +1,64 @@
+"""Attention with an online softmax: keys and values pass by in blocks, and the scores are never stored.
+
+Q, K and V are [heads, positions, width], heads counting batches too. Milakov and Gimelshein, "Online normalizer
+calculation for softmax" (2018); Dao et al., "FlashAttention" (2022).
+"""
+
+from tilewright import tile
+from tilewright.tile import (
+    ConstView3,
+    View3,
+    add,
+    axis,
+    cdiv,
+    coord,
+    exp,
+    f32,
+    full,
+    iota,
+    maximum,
+    mma,
+    parallel,
+    reduce,
+    shape,
+    where,
+    zeros,
+)  # fmt: skip
+
+LOWEST = -1e30  # below every score, and far enough from -inf that differences stay numbers
+
+
+@tile.kernel
+def attention(
+    Q: ConstView3[f32], K: ConstView3[f32], V: ConstView3[f32], O: View3[f32],
+    *, bq: int = 32, bk: int = 32, scale: float | None = None, causal: bool = False,
+):  # fmt: skip
+    """O = softmax(Q K^T * scale) V; with `causal` a position sees itself and those before it."""
+    (H, S, D), T, E = Q.shape, K.shape[1], V.shape[2]
+    factor = D**-0.5 if scale is None else scale
+    gh, gq, gk = axis("gh", H), axis("gq", cdiv(S, bq)), axis("gk", cdiv(T, bk))
+    h, q, k, d, e = axis("h", 1), axis("q", bq), axis("k", bk), axis("d", D), axis("e", E)
+    for nest in parallel(shape(gh, gq)):
+        head, q0 = nest.index(gh), nest.index(gq) * bq
+        query = Q[coord(head, q0, 0), shape(h, q, d)]
+        top = full(f32, shape(h, q), LOWEST)
+        total = zeros(f32, shape(h, q))
+        out = zeros(f32, shape(h, q, e))
+        for step in nest.pipeline(shape(gk), window=2):
+            k0 = step.index() * bk
+            step.stage("load")
+            keys = K[coord(head, k0, 0), shape(h, k, d)]
+            values = V[coord(head, k0, 0), shape(h, k, e)]
+            step.stage("scores")
+            seen = iota(k) + k0 < T
+            if causal:                                   # a host value: one of two kernels is captured
+                seen = seen & (iota(k) + k0 <= iota(q) + q0)
+            scores = where(seen, mma(query, keys, zeros(f32, shape(h, q, k))) * factor, LOWEST)
+            peak = maximum(top, reduce(scores, k, maximum))
+            weights = where(seen, exp(scores - peak), 0.0)
+            step.stage("update")
+            fade = exp(top - peak)
+            total = total * fade + reduce(weights, k, add)
+            out = mma(weights, values, out * fade)
+            top = peak
+        O.at(coord(head, q0, 0), shape(h, q, e)).store(out / total)

@@ -1,0 +1,41 @@
+"""Elementwise kernels over matrices of any size: one tile a program, ragged edges guarded by the load and the store."""
+
+from tilewright import tile
+from tilewright.tile import ConstView1, ConstView2, View2, axis, cdiv, coord, f32, gelu, parallel, shape, silu
+
+
+@tile.kernel
+def add(A: ConstView2[f32], B: ConstView2[f32], C: View2[f32], *, bm: int = 8, bn: int = 256):
+    M, N = C.shape
+    gm, gn = axis("gm", cdiv(M, bm)), axis("gn", cdiv(N, bn))
+    m, n = axis("m", bm), axis("n", bn)
+    for nest in parallel(shape(gm, gn)):
+        here = coord(nest.index(gm) * bm, nest.index(gn) * bn)
+        C.at(here, shape(m, n)).store(A[here, shape(m, n)] + B[here, shape(m, n)])
+
+
+@tile.kernel
+def bias_gelu_residual(
+    X: ConstView2[f32], bias: ConstView1[f32], R: ConstView2[f32], Y: View2[f32],
+    *, bm: int = 8, bn: int = 256, approximate: str = "tanh",
+):  # fmt: skip
+    """Y = gelu(X + bias) + R, by the tanh approximation or exactly (`approximate="erf"`)."""
+    M, N = Y.shape
+    gm, gn = axis("gm", cdiv(M, bm)), axis("gn", cdiv(N, bn))
+    m, n = axis("m", bm), axis("n", bn)
+    for nest in parallel(shape(gm, gn)):
+        m0, n0 = nest.index(gm) * bm, nest.index(gn) * bn
+        x = X[coord(m0, n0), shape(m, n)] + bias[coord(n0), shape(n)]
+        r = R[coord(m0, n0), shape(m, n)]
+        Y.at(coord(m0, n0), shape(m, n)).store(gelu(x, approximate) + r)
+
+
+@tile.kernel
+def swiglu(X: ConstView2[f32], G: ConstView2[f32], Y: View2[f32], *, bm: int = 8, bn: int = 256):
+    """Y = silu(G) * X."""
+    M, N = Y.shape
+    gm, gn = axis("gm", cdiv(M, bm)), axis("gn", cdiv(N, bn))
+    m, n = axis("m", bm), axis("n", bn)
+    for nest in parallel(shape(gm, gn)):
+        here = coord(nest.index(gm) * bm, nest.index(gn) * bn)
+        Y.at(here, shape(m, n)).store(silu(G[here, shape(m, n)]) * X[here, shape(m, n)])

@@ -1,0 +1,191 @@
+"""The decorator, and capture: one run of the kernel's body that leaves TileIR behind."""
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any, ParamSpec, Self, TypeVar, overload
+
+from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr
+from xdsl.ir import Attribute, SSAValue
+
+from tilewright.core.codes.capture import KERNEL_RESULT, MISSING_ROOT, NO_SOURCE, REGION_LEFT, REGION_SYNTAX
+from tilewright.core.errors import CaptureError, during
+from tilewright.core.source import Span
+from tilewright.ir.kernel import Kernel
+from tilewright.ir.location import location_of
+from tilewright.ir.ops.regions import KernelOp, YieldOp
+from tilewright.ir.types import AxisAttr, DimAttr, SpaceAttr, ViewType
+from tilewright.ir.verify import verify_or_raise
+from tilewright.lang.context import Capture, capturing
+from tilewright.lang.guards import CaptureGuards, guards_of
+from tilewright.lang.signature import BoundArguments, KernelSignature, ParameterDefinition, TensorShape, read_signature
+from tilewright.lang.source import Rewritten, code_span, rewritten
+
+__all__ = ["Captured", "KernelDefinition", "inline", "kernel"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class Captured:
+    """One capture: the kernel, and what it read from outside."""
+
+    kernel: Kernel
+    guards: CaptureGuards
+
+
+class KernelDefinition:
+    """A function decorated with `@tile.kernel`. Nothing is captured before `capture`.
+
+    `options` are kept for the calls that a subclass adds; the language does not read them.
+    """
+
+    def __init__(self, function: Callable[..., None], *, name: str | None = None, **options: object) -> None:
+        if not isinstance(function, FunctionType):
+            raise CaptureError(NO_SOURCE.at(Span("<unknown>", 0, 0, 0, 0), name=repr(function)))
+        self.function = function
+        self.name = name or function.__name__
+        self.options: Mapping[str, object] = options
+        self.span = code_span(function.__code__)
+        if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function):
+            what = "`await` or `yield`"
+            raise CaptureError(REGION_SYNTAX.at(self.span, what=what, remedy="a kernel is an ordinary function"))
+        self.signature: KernelSignature = read_signature(function, self.span)
+        functools.update_wrapper(self, function)
+
+    def __repr__(self) -> str:
+        return f"<tile kernel {self.name}>"
+
+    def with_options(self, **options: object) -> Self:
+        """The same kernel with other options."""
+        return type(self)(self.function, name=self.name, **{**self.options, **options})
+
+    def capture(self, *shapes: TensorShape | None, **config: object) -> Kernel:
+        """The kernel for arguments of these shapes and this configuration.
+
+        Optional views are captured as absent when given as None or left out. Raises CaptureError (1xx), TileTypeError
+        (2xx) and EffectError (3xx) of the kernel; other exceptions of its body come out unchanged.
+        """
+        return self.capture_bound(self.signature.bind(shapes, config)).kernel
+
+    def capture_signature(self, views: Sequence[TensorShape | None], config: Mapping[str, object]) -> Captured:
+        """The same for records made from real arrays, with the guards a cached result needs."""
+        return self.capture_bound(self.signature.bind(tuple(views), dict(config)))
+
+    def capture_bound(self, arguments: BoundArguments) -> Captured:
+        """The same for arguments that are matched with the parameters already."""
+        made = self._rewritten()
+        guards = guards_of(self.function)
+        with during(f"capturing {self.name}"):
+            kernel = _run(self, made, arguments)
+        return Captured(kernel, guards)
+
+    def rewritten_source(self) -> str:
+        """The text that runs at capture."""
+        return self._rewritten().source
+
+    @functools.cached_property
+    def _rewriting(self) -> Rewritten:
+        return rewritten(self.function)
+
+    def _rewritten(self) -> Rewritten:
+        return self._rewriting
+
+
+def inline(function: Callable[P, R]) -> Callable[P, R]:
+    """Makes a helper that may contain regions. It runs as a part of the kernel that calls it."""
+    if not isinstance(function, FunctionType):
+        raise CaptureError(NO_SOURCE.at(Span("<unknown>", 0, 0, 0, 0), name=repr(function)))
+    made: list[Rewritten] = []
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        if not made:
+            made.append(rewritten(function))
+        result: Any = made[0].function(*args, **kwargs)
+        return result
+
+    return call
+
+
+def _run(definition: KernelDefinition, made: Rewritten, arguments: BoundArguments) -> Kernel:
+    views = list(zip(definition.signature.views, arguments.views, strict=True))
+    op, capture = _empty_kernel(definition, views)
+    values = _parameter_values(op, capture, views)
+    with capturing(capture):
+        result: object = made.function(*values, **arguments.config)
+    _check_end(definition, capture, result)
+    op.body.block.add_op(YieldOp())
+    last = op.body.block.last_op
+    if last is not None:
+        last.location = location_of(definition.span)
+    labels: dict[str, Attribute] = {str(number): StringAttr(label) for number, label in capture.labels.items()}
+    op.properties["labels"] = DictionaryAttr(labels)
+    module = ModuleOp([op])
+    module.location = op.location
+    verify_or_raise(module)
+    return Kernel(module, definition.name, made.source)
+
+
+def _empty_kernel(
+    definition: KernelDefinition, views: Sequence[tuple[ParameterDefinition, TensorShape | None]]
+) -> tuple[KernelOp, Capture]:
+    """The kernel operation with its parameters, and a capture that fills it."""
+    numbers = 0
+    labels: dict[int, str] = {}
+    parameters: list[tuple[str, Attribute]] = []
+    for view, given in views:
+        if given is None:
+            continue
+        dtype, strides = definition.signature.resolve(view, given)
+        name = given.name or view.name
+        axes: list[AxisAttr] = []
+        for place, extent in enumerate(given.shape):
+            labels[numbers] = f"{name}.{place}"
+            axes.append(AxisAttr.of(DimAttr.of(numbers), extent))
+            numbers += 1
+        kind = ViewType.of(dtype, SpaceAttr.of(axes), strides, const=view.annotation.const)
+        parameters.append((name, kind))
+    op = KernelOp(definition.name, parameters)
+    op.location = location_of(definition.span)
+    capture = Capture(definition.name, op.body.block, definition.span, labels)
+    return op, capture
+
+
+def _parameter_values(
+    op: KernelOp, capture: Capture, views: Sequence[tuple[ParameterDefinition, TensorShape | None]]
+) -> list[object]:
+    """What the body sees: a view for each argument, None for an absent one."""
+    arguments = iter(op.body.block.args)
+    values: list[object] = []
+    for view, given in views:
+        argument: SSAValue | None = None if given is None else next(arguments)
+        values.append(None if argument is None else view.annotation.kind(argument, view.name, capture))
+    return values
+
+
+def _check_end(definition: KernelDefinition, capture: Capture, result: object) -> None:
+    frame = capture.frame
+    if frame is not capture.root:
+        raise CaptureError(REGION_LEFT.at(frame.span, region=frame.describe()))
+    if result is not None:
+        what = f"a {type(result).__name__}"
+        raise CaptureError(KERNEL_RESULT.at(definition.span, kernel=definition.name, what=what))
+    if not capture.has_root_parallel:
+        raise CaptureError(MISSING_ROOT.at(definition.span, kernel=definition.name))
+
+
+@overload
+def kernel(function: Callable[..., None]) -> KernelDefinition: ...
+@overload
+def kernel(*, name: str | None = None, **options: object) -> Callable[[Callable[..., None]], KernelDefinition]: ...
+def kernel(
+    function: Callable[..., None] | None = None, *, name: str | None = None, **options: object
+) -> KernelDefinition | Callable[[Callable[..., None]], KernelDefinition]:
+    """Makes a kernel of a function, for capture alone; `tile.kernel` makes one that can be called too."""
+    if function is None:
+        return lambda each: KernelDefinition(each, name=name, **options)
+    return KernelDefinition(function, name=name, **options)

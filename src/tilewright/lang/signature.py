@@ -1,0 +1,179 @@
+"""The signature of a kernel: what its parameters are, and how arguments meet them."""
+
+import inspect
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import FrameType, FunctionType
+
+from tilewright.core.codes.capture import BAD_ARGUMENTS, BAD_PARAMETER
+from tilewright.core.codes.types import ARGUMENT_MISMATCH
+from tilewright.core.dtypes import DType
+from tilewright.core.errors import CaptureError, TileTypeError
+from tilewright.core.source import Span, user_span
+from tilewright.ir.types import compact_strides
+from tilewright.lang.annotations import ViewAnnotation, read_annotation
+from tilewright.lang.spaces import checked_extent
+
+__all__ = ["BoundArguments", "KernelSignature", "ParameterDefinition", "TensorShape", "tensor_shape"]
+
+
+@dataclass(frozen=True, slots=True)
+class TensorShape:
+    """What a capture needs to know of one argument. `strides` count elements; None is compact row-major.
+
+    `read_only` arguments fit const views only. `name` replaces the parameter's in the IR.
+    """
+
+    shape: tuple[int, ...]
+    dtype: type[DType] | None = None
+    strides: tuple[int, ...] | None = None
+    name: str | None = None
+    read_only: bool = False
+
+
+def tensor_shape(
+    *extents: int, dtype: type[DType] | None = None, strides: Sequence[int] | None = None, name: str | None = None
+) -> TensorShape:
+    """The shape of one argument of `capture`. Needed only for parameters without an element type: `dtype`.
+
+    Raises CaptureError: TW131 for an extent that is no whole number from 0, TW108 for another number of strides.
+    """
+    shape = tuple(checked_extent(extent, "an argument") for extent in extents)
+    steps = None if strides is None else tuple(strides)
+    if steps is not None and len(steps) != len(shape):
+        problem = f"{len(steps)} strides for {len(shape)} axes"
+        usage = "tensor_shape(64, 32, strides=(32, 1))"
+        raise CaptureError(BAD_ARGUMENTS.at(user_span(), kernel="tensor_shape", problem=problem, usage=usage))
+    return TensorShape(shape, dtype, steps, name)
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterDefinition:
+    """One view parameter as written."""
+
+    name: str
+    annotation: ViewAnnotation
+
+
+@dataclass(frozen=True, slots=True)
+class BoundArguments:
+    """The arguments of one capture: a shape for each view (None: absent), and the host configuration."""
+
+    views: tuple[TensorShape | None, ...]
+    config: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class KernelSignature:
+    """The parameters of a kernel, and the signature Python sees."""
+
+    kernel: str
+    views: tuple[ParameterDefinition, ...]
+    python: inspect.Signature
+    span: Span
+
+    def bind(self, arguments: Sequence[object], keywords: Mapping[str, object]) -> BoundArguments:
+        """Matches arguments with parameters. Raises CaptureError (TW108) where Python would raise a TypeError."""
+        try:
+            bound = self.python.bind(*arguments, **keywords)
+        except TypeError as error:
+            raise self._bad_arguments(str(error)) from None
+        bound.apply_defaults()
+        names = {view.name for view in self.views}
+        views = tuple(self._shape(view, bound.arguments[view.name]) for view in self.views)
+        config = {name: value for name, value in bound.arguments.items() if name not in names}
+        return BoundArguments(views, config)
+
+    def _shape(self, view: ParameterDefinition, value: object) -> TensorShape | None:
+        if value is None and view.annotation.optional:
+            return None
+        if not isinstance(value, TensorShape):
+            raise self._bad_arguments(f"the argument {view.name} is a {type(value).__name__}, not a tensor_shape")
+        return value
+
+    def _bad_arguments(self, problem: str) -> CaptureError:
+        shapes = [f"tensor_shape({', '.join(['...'] * view.annotation.rank)})" for view in self.views]
+        names = {view.name for view in self.views}
+        config = [f"{name}=..." for name in self.python.parameters if name not in names]
+        usage = f"{self.kernel}.capture({', '.join([*shapes, *config])})"
+        return CaptureError(BAD_ARGUMENTS.at(user_span(), kernel=self.kernel, problem=problem, usage=usage))
+
+    def resolve(self, view: ParameterDefinition, given: TensorShape) -> tuple[type[DType], tuple[int, ...]]:
+        """The element type and the strides of an argument. Raises TileTypeError (TW218) when it does not fit."""
+        expected = view.annotation
+        if len(given.shape) != expected.rank:
+            raise self._mismatch(view, f"{expected.rank} axes", f"{len(given.shape)} axes")
+        dtype = given.dtype or expected.dtype
+        if dtype is None:
+            raise self._bad_arguments(f"the argument {view.name} needs dtype=..., because {expected} takes any")
+        if expected.dtype is not None and dtype != expected.dtype:
+            raise self._mismatch(view, repr(expected.dtype), repr(dtype))
+        if given.read_only and not expected.const:
+            raise self._mismatch(view, "memory that can be written", "a read-only array")
+        return dtype, given.strides if given.strides is not None else compact_strides(given.shape)
+
+    def _mismatch(self, view: ParameterDefinition, expected: str, got: str) -> TileTypeError:
+        values = {"name": f"`{view.name}`", "kernel": self.kernel, "expected": expected, "got": got}
+        return TileTypeError(ARGUMENT_MISMATCH.at(user_span(), **values))
+
+
+def read_signature(function: FunctionType, span: Span) -> KernelSignature:
+    """The signature of a kernel function. Raises CaptureError (TW107) for a parameter that is neither view nor host."""
+    python = inspect.signature(function)
+    hints = _Hints(function)
+    views: list[ParameterDefinition] = []
+    for name, parameter in python.parameters.items():
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
+            continue
+        if parameter.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
+            raise _bad(name, function, span, "takes any number of arguments")
+        if parameter.annotation is inspect.Parameter.empty:
+            raise _bad(name, function, span, "has no annotation")
+        annotation = read_annotation(hints.value(parameter.annotation))
+        if annotation is None:
+            raise _bad(name, function, span, f"is annotated as {_shown(parameter.annotation)}")
+        default = parameter.default
+        if default is not inspect.Parameter.empty and not (annotation.optional and default is None):
+            raise _bad(name, function, span, f"has the default {default!r}")
+        views.append(ParameterDefinition(name, annotation))
+    return KernelSignature(function.__name__, tuple(views), python, span)
+
+
+def _bad(name: str, function: FunctionType, span: Span, problem: str) -> CaptureError:
+    return CaptureError(BAD_PARAMETER.at(span, name=f"`{name}`", kernel=function.__name__, problem=problem))
+
+
+def _shown(annotation: object) -> str:
+    return annotation.__name__ if isinstance(annotation, type) else str(annotation)
+
+
+class _Hints:
+    """Evaluates annotations that are text (`from __future__ import annotations`) where the kernel was written."""
+
+    def __init__(self, function: FunctionType) -> None:
+        self._function = function
+        self._locals = _definition_locals(function)
+
+    def value(self, annotation: object) -> object:
+        if not isinstance(annotation, str):
+            return annotation
+        cells = dict(zip(self._function.__code__.co_freevars, self._function.__closure__ or (), strict=True))
+        closure: dict[str, object] = {}
+        for name, cell in cells.items():
+            try:
+                closure[name] = cell.cell_contents
+            except ValueError:  # not bound yet
+                continue
+        try:
+            return eval(annotation, self._function.__globals__, {**self._locals, **closure})
+        except (NameError, SyntaxError, AttributeError, TypeError):
+            return annotation
+
+
+def _definition_locals(function: FunctionType) -> Mapping[str, object]:
+    """The variables of the innermost frame that runs code of the function's file: where its `def` stands."""
+    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001
+    while frame is not None and frame.f_code.co_filename != function.__code__.co_filename:
+        frame = frame.f_back
+    return {} if frame is None else dict(frame.f_locals)
