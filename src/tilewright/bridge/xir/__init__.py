@@ -1,1 +1,20 @@
-"""TileIR to verified XIR: plan() decides, lower() obeys."""
+"""The bridge from TileIR to XIR: `plan()` decides, `lower()` obeys."""
+
+from tilewright.bridge.xir.lower.kernel import Lowered, lower
+from tilewright.bridge.xir.options import PROGRAM, CostModel, Element, Program, XirOptions, element
+from tilewright.bridge.xir.plan import Candidate, Plan, Rejection, plan
+
+__all__ = [
+    "PROGRAM",
+    "Candidate",
+    "CostModel",
+    "Element",
+    "Lowered",
+    "Plan",
+    "Program",
+    "Rejection",
+    "XirOptions",
+    "element",
+    "lower",
+    "plan",
+]

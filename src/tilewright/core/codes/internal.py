@@ -80,3 +80,10 @@ XIR_NOT_EXPANDED = Code(
     why="it runs what the passes leave, so that it computes bit for bit what machine code does",
     help="run the pipeline of xir/passes/pipelines.py first",
 )
+
+PLAN_BROKEN = Code(
+    947,
+    "the plan and the kernel disagree: {what}",
+    why="lowering obeys the plan and checks what it reads from it again",
+    help="this is a bug in tilewright: please report it with this text",
+)

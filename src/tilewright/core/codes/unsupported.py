@@ -8,3 +8,87 @@ NO_TILE_COMPILER = Code(
     why="compiling tile kernels is an optional ability of a device, and no other device stands in for it",
     help="compile for another device",
 )
+
+ROOT_NOT_ONE_PARALLEL = Code(
+    420,
+    "the {route} route needs exactly one root parallel, and the kernel has {count} with {others} other root operations",
+    why="the root parallel is the launch; several of them, or work beside it, would need several ordered launches",
+    help="put all work of the kernel into one root parallel, or split it into several kernels",
+)
+
+ARGUMENT_NOT_COMPACT = Code(
+    421,
+    "argument {name} of shape {shape} has strides {strides}, and this route takes only row-major ones, {expected}",
+    why="the address arithmetic of this route is that of a compact row-major array; nothing is ever copied behind your back",
+    help="pass a compact array, for example numpy.ascontiguousarray(x)",
+)
+
+SCOPE_NOT_ON_ROUTE = Code(
+    422,
+    "the {route} route cannot bind a parallel region to the scope {scope}",
+    why="one worker thread runs each program; there are no cooperating threads that a scope could name. It knows {allowed}",
+    help="leave the scope out",
+)
+
+OP_NOT_ON_ROUTE = Code(
+    423,
+    "the {route} route has no rule for {op}",
+    why="a missing rule is never replaced by something slower or different",
+    help="write this part with the operations in the table of routes, or compile for another route",
+)
+
+DTYPE_NOT_ON_ROUTE = Code(
+    424,
+    "the {route} route does not compute with {dtype}, which {op} needs",
+    why="the conversions of this type have no machine code on this route",
+    help="cast to a supported type before the kernel",
+)
+
+HALF_ACCUMULATOR = Code(
+    425,
+    "mma accumulates in {dtype}",
+    why="a chain of rounded half-width sums loses the answer: 4096 ones would add up to 2048 or 256",
+    help="accumulate in f32 and cast the result once",
+)
+
+BAD_PLAN_OPTION = Code(
+    426,
+    "the plan option {option} is {value}, and it may be {allowed}",
+    why="an option is honoured exactly or refused",
+    help="choose a value in range",
+)
+
+PLAN_CONFLICT = Code(
+    427,
+    "the constraints on the plan contradict each other: {conflict}",
+    why="each constraint must hold exactly, and these cannot hold together",
+    help="remove one of them",
+)
+
+TOO_MANY_CANDIDATES = Code(
+    428,
+    "the plan space holds {count} candidates, more than max_candidates = {limit}",
+    why="a search is never cut short silently: the result would not be the minimum of the space",
+    help="fix root_axis_order, lanes or block_size, or raise max_candidates",
+)
+
+NO_CANDIDATE = Code(
+    429,
+    "no plan is left: every one of {count} candidates was rejected, the first because {reason}",
+    why="a candidate must fit the budgets and the constraints; cost never makes an illegal one legal",
+    help="relax the constraint or raise the budget that the reasons name",
+)
+
+BUDGET_EXCEEDED = Code(
+    430,
+    "lowering emitted {count} operations, more than max_operations = {limit}",
+    why="compile time grows faster than the code; a budget stops a kernel from compiling for minutes",
+    help="split the kernel, or raise max_operations",
+)
+
+TILE_TOO_LARGE = Code(
+    431,
+    "a program needs {size} bytes of scratch, more than max_scratch_bytes = {limit}",
+    why="tiles that are used more than once live in the scratch memory of their worker",
+    help="use smaller tiles, or raise max_scratch_bytes",
+)

@@ -1,0 +1,90 @@
+"""Which kernels the native CPU route takes. Everything else is refused here, once, with the line that asked for it."""
+
+from collections.abc import Iterator
+
+from xdsl.dialects.builtin import Float8E4M3FNType, Float8E5M2Type
+from xdsl.ir import Operation, SSAValue
+
+from tilewright.core.codes.unsupported import (
+    ARGUMENT_NOT_COMPACT,
+    DTYPE_NOT_ON_ROUTE,
+    HALF_ACCUMULATOR,
+    OP_NOT_ON_ROUTE,
+    ROOT_NOT_ONE_PARALLEL,
+    SCOPE_NOT_ON_ROUTE,
+)
+from tilewright.core.diagnostics import Diagnostic
+from tilewright.core.errors import UnsupportedError
+from tilewright.ir.kernel import Kernel
+from tilewright.ir.location import span_of
+from tilewright.ir.ops import elementwise, memory, regions, tiles
+from tilewright.ir.types import ViewType, compact_strides, dtype_of, element_of, is_element
+
+__all__ = ["ROUTE", "admit"]
+
+ROUTE = "xir"
+_SCOPES = ("auto", "worker")
+_REFUSED_OPS: tuple[type[Operation], ...] = (memory.MemoryAllocOp, memory.MemoryLoadOp, memory.MemoryStoreOp)
+_REFUSED_ELEMENTS = (Float8E4M3FNType, Float8E5M2Type)
+_ROOT_OPS = (tiles.ConstantOp, elementwise.ElementwiseOp, regions.ParallelOp, regions.YieldOp)
+
+
+def admit(kernel: Kernel) -> regions.ParallelOp:
+    """The root parallel of an admitted kernel. Raises UnsupportedError with every reason for refusing it."""
+    root, found = _root(kernel)
+    found += list(_arguments(kernel))
+    for op in kernel.op.walk():
+        found += list(_operation(op))
+    if found or root is None:
+        raise UnsupportedError(*found)
+    return root
+
+
+def _root(kernel: Kernel) -> tuple[regions.ParallelOp | None, list[Diagnostic]]:
+    ops = list(kernel.op.body.block.ops)
+    roots = [op for op in ops if isinstance(op, regions.ParallelOp)]
+    others = [op for op in ops if not isinstance(op, _ROOT_OPS)]
+    if len(roots) == 1 and not others:
+        return roots[0], []
+    where = (roots[1:] or others or [kernel.op])[0]
+    return None, [ROOT_NOT_ONE_PARALLEL.at(span_of(where), route=ROUTE, count=len(roots), others=len(others))]
+
+
+def _arguments(kernel: Kernel) -> Iterator[Diagnostic]:
+    for parameter, argument in zip(kernel.parameters, kernel.op.body.block.args, strict=True):
+        span = span_of(kernel.op)
+        if not isinstance(argument.type, ViewType):
+            yield OP_NOT_ON_ROUTE.at(span, op=f"the scalar parameter {parameter.name}", route=ROUTE)
+            continue
+        expected = compact_strides(parameter.shape)
+        if _differs(parameter.shape, parameter.strides, expected):
+            yield ARGUMENT_NOT_COMPACT.at(
+                span, name=parameter.name, shape=parameter.shape, strides=parameter.strides, expected=expected
+            )
+
+
+def _differs(shape: tuple[int, ...], strides: tuple[int, ...], expected: tuple[int, ...]) -> bool:
+    """Whether the strides matter and are not the compact ones. Axes of extent 1 and empty arrays have no stride that matters."""
+    if 0 in shape:
+        return False
+    return any(n > 1 and have != want for n, have, want in zip(shape, strides, expected, strict=True))
+
+
+def _operation(op: Operation) -> Iterator[Diagnostic]:
+    if isinstance(op, _REFUSED_OPS):
+        yield OP_NOT_ON_ROUTE.at(span_of(op), op=op.name, route=ROUTE)
+    if isinstance(op, regions.ParallelOp) and op.scope is not None and op.scope.data not in _SCOPES:
+        yield SCOPE_NOT_ON_ROUTE.at(span_of(op), scope=op.scope.data, route=ROUTE, allowed=", ".join(_SCOPES))
+    for value in (*op.operands, *op.results):
+        element = _scalar(value)
+        if isinstance(element, _REFUSED_ELEMENTS):
+            yield DTYPE_NOT_ON_ROUTE.at(span_of(op), dtype=dtype_of(element).name, op=op.name, route=ROUTE)
+            break
+    if isinstance(op, tiles.MmaOp) and dtype_of(element_of(op.c)).name in ("f16", "bf16"):
+        yield HALF_ACCUMULATOR.at(span_of(op), dtype=dtype_of(element_of(op.c)).name)
+
+
+def _scalar(value: SSAValue) -> object:
+    kind = value.type
+    element = kind.element if isinstance(kind, ViewType) else element_of(value)
+    return element if is_element(element) else None

@@ -1,0 +1,128 @@
+"""Where carried tiles live. Each carry has a home buffer; a yielded tile may be computed straight into it when nobody still needs
+the old value. Everything else is staged: computed into a buffer of its own, and copied home after all yields are computed."""
+
+from dataclasses import replace
+
+from xdsl.ir import Operation, SSAValue
+
+from tilewright.bridge.xir.placement import Placement, anchor_of
+from tilewright.bridge.xir.records import Place
+from tilewright.ir.ops import elementwise, tiles
+from tilewright.ir.ops.regions import CarryingOp, YieldOp
+from tilewright.ir.types import is_tile, space_of
+
+__all__ = ["share_homes"]
+
+
+def share_homes(placement: Placement) -> frozenset[tuple[int, int]]:
+    """Give carries, results and fit yields one buffer each. Returns the staged (region position, carry index) pairs."""
+    staged: set[tuple[int, int]] = set()
+    regions = [op for op in placement.structure.position if isinstance(op, CarryingOp)]
+    for region in regions:
+        for index, carry in enumerate(region.carries):
+            if is_tile(carry) and not _share(placement, region, index, carry):
+                staged.add((placement.structure.position[region], index))
+    _fuse_accumulators(placement)
+    return frozenset(staged)
+
+
+def _share(placement: Placement, region: CarryingOp, index: int, carry: SSAValue) -> bool:
+    """Put the result at the carry's home, and the yielded tile too when that is safe."""
+    home = placement.structure.numbers[carry]
+    placement.places[region.results_[index]] = Place(home, "result of a carry")
+    terminator = region.body.block.last_op
+    yielded = terminator.values[index] if isinstance(terminator, YieldOp) else carry
+    if yielded is carry:
+        return True
+    if not _may_overwrite(placement, region, carry, yielded):
+        return False
+    if not placement.is_inline(yielded):
+        placement.places[yielded] = Place(home, "computed into the carry's home")
+    return True
+
+
+def _may_overwrite(placement: Placement, region: CarryingOp, carry: SSAValue, yielded: SSAValue) -> bool:
+    """Whether computing `yielded` into the carry's home destroys nothing that is read afterwards."""
+    writer = yielded.owner
+    terminator = region.body.block.last_op
+    if not isinstance(writer, Operation) or terminator is None or writer.parent is not region.body.block:
+        return False
+    if space_of(yielded) != space_of(carry) or isinstance(writer, CarryingOp | tiles.ScanOp):
+        return False
+    if sum(use.operation is terminator for use in yielded.uses) != 1:
+        return False
+    point = terminator if placement.is_inline(yielded) else writer
+    if not placement.is_inline(yielded) and _is_shared(placement, yielded):
+        return False
+    return _reads_end_before(placement, region, carry, yielded, point)
+
+
+def _is_shared(placement: Placement, value: SSAValue) -> bool:
+    return placement.places[value].storage != placement.structure.numbers[value]
+
+
+def _reads_end_before(
+    placement: Placement, region: CarryingOp, carry: SSAValue, yielded: SSAValue, point: Operation
+) -> bool:
+    structure = placement.structure
+    for reader in placement.points(carry):
+        inside = structure.ancestor_in(reader, region.body.block)
+        if inside is None or structure.position[inside] > structure.position[point]:
+            return False
+        if inside is point and not (reader is point and _reads_pointwise(placement, carry, yielded, point)):
+            return False
+    return True
+
+
+def _reads_pointwise(placement: Placement, carry: SSAValue, yielded: SSAValue, point: Operation) -> bool:
+    """Whether `point` reads each element of the carry only to compute the same element of `yielded`."""
+    if isinstance(point, YieldOp):
+        return _feeds_only(placement, carry, yielded, point)
+    if isinstance(point, tiles.MmaOp):
+        others = (point.a, point.b)
+        return not any(_reaches(placement, carry, value) for value in others) and not _meets_map(
+            placement, carry, point
+        )
+    return isinstance(point, elementwise.ElementwiseOp) and not _meets_map(placement, carry, point)
+
+
+def _feeds_only(placement: Placement, carry: SSAValue, yielded: SSAValue, terminator: YieldOp) -> bool:
+    """Whether, of the tiles yielded inline, only `yielded` reads the carry."""
+    for value in terminator.values:
+        if value is not yielded and is_tile(value) and placement.is_inline(value) and _reaches(placement, carry, value):
+            return False
+        if value is carry:
+            return False
+    return not _meets_map(placement, carry, terminator)
+
+
+def _reaches(placement: Placement, source: SSAValue, target: SSAValue) -> bool:
+    """Whether `target` is `source`, or is computed inline from it."""
+    if target is source:
+        return True
+    owner = target.owner
+    if not isinstance(owner, Operation) or target not in placement.places or not placement.is_inline(target):
+        return False
+    return any(_reaches(placement, source, operand) for inner in owner.walk() for operand in inner.operands)
+
+
+def _meets_map(placement: Placement, value: SSAValue, point: Operation) -> bool:
+    """Whether an inline map stands between the tile and the point, so that their elements may differ."""
+    for use in value.uses:
+        anchor = anchor_of(use.operation)
+        if anchor is point:
+            continue
+        if isinstance(anchor, tiles.MapOp):
+            return True
+        if isinstance(anchor, elementwise.ElementwiseOp) and placement.is_inline(anchor.result):
+            if _meets_map(placement, anchor.result, point):
+                return True
+    return False
+
+
+def _fuse_accumulators(placement: Placement) -> None:
+    """Note which contractions accumulate in the buffer that already holds their `c`."""
+    for op, plan in placement.contracts.items():
+        if isinstance(op, tiles.MmaOp) and op.c in placement.places and not placement.is_inline(op.c):
+            same = placement.places[op.c].storage == placement.places[op.result].storage
+            placement.contracts[op] = replace(plan, in_place=same)

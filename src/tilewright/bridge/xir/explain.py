@@ -1,0 +1,43 @@
+"""A plan as text for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tilewright.bridge.xir.plan import Plan
+
+__all__ = ["render_plan"]
+
+_SHOWN = 8
+
+
+def render_plan(plan: Plan) -> str:
+    """Mapping, decisions below the root, costs of the cheapest candidates, rejections."""
+    best = plan.chosen
+    order = ", ".join(plan.axes[axis] for axis in best.order) or "one program"
+    lines = [
+        f"kernel {plan.kernel} on {plan.machine.name}, {plan.threads} threads",
+        f"mapping: {plan.programs} programs over ({order}), {best.block} a task, {plan.tasks} tasks, lanes: {best.lanes}",
+        f"cost (relative, uncalibrated): {best.terms}",
+        f"scratch: {plan.decisions.scratch_bytes} bytes in {len(plan.decisions.storages)} buffers",
+        f"arguments: {_aliases(plan)}",
+        *plan.notes,
+        f"{len(plan.candidates)} candidates, {len(plan.rejected)} rejected",
+    ]
+    ranked = sorted(plan.candidates, key=lambda item: item.terms.total)
+    for item in ranked[:_SHOWN]:
+        axes = ", ".join(plan.axes[axis] for axis in item.order)
+        lines.append(f"  {item.lanes}, order ({axes}), {item.block} a task: {item.terms}")
+    for reason in dict.fromkeys(item.reason for item in plan.rejected):
+        count = sum(item.reason == reason for item in plan.rejected)
+        lines.append(f"  {count} rejected: {reason}")
+    return "\n".join(lines)
+
+
+def _aliases(plan: Plan) -> str:
+    if plan.may_alias:
+        return "may overlap; every load is kept where it is written"
+    if not plan.decisions.disjoint:
+        return "may overlap; nothing depends on it"
+    return "loads are deferred past stores to other arguments; overlapping arguments take a second version without that"

@@ -1,0 +1,154 @@
+"""Buffers and loop nests: which dimension is innermost in each buffer, and along which one each nest is vectorised."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Operation, SSAValue
+
+from tilewright.bridge.xir.placement import Placement
+from tilewright.bridge.xir.records import NestPlan, Storage
+from tilewright.bridge.xir.streams import Stream, streams
+from tilewright.core.machine import Machine
+from tilewright.ir.ops.access import StoreOp
+from tilewright.ir.types import AxisAttr, SpaceAttr, dtype_of, element_of, space_of, view_type
+
+__all__ = ["LaneChoice", "Layouts", "nest_plan", "width_for"]
+
+
+@dataclass(frozen=True, slots=True)
+class LaneChoice:
+    """What is asked of nests: `program` lanes, or lanes along the dimension numbered `fixed` where a nest has it."""
+
+    program: bool
+    width: int
+    fixed: frozenset[int] = frozenset()
+
+
+@dataclass
+class Layouts:
+    """Buffers found so far, by owner number."""
+
+    placement: Placement
+    machine: Machine
+    choice: LaneChoice
+    storages: dict[int, Storage]
+
+    def storage_of(self, value: SSAValue) -> Storage | None:
+        """The buffer of a tile, laid out on first use; None for an inline tile."""
+        place = self.placement.places.get(value)
+        if place is None or place.storage is None:
+            return None
+        if place.storage not in self.storages:
+            self.storages[place.storage] = self._laid_out(place.storage, value)
+        return self.storages[place.storage]
+
+    def _laid_out(self, owner: int, value: SSAValue) -> Storage:
+        members = [item for item, place in self.placement.places.items() if place.storage == owner]
+        demanded = [dim for item in members if (dim := self.placement.demands.get(item)) is not None]
+        space = space_of(value)
+        dims = [axis.dim.number for axis in space.axes]
+        inner = demanded[0] if demanded else self._preferred(members, space)
+        if inner in dims:
+            dims.remove(inner)
+            dims.append(inner)
+        return make_storage(owner, value, dims, padding=self._padding(value))
+
+    def _preferred(self, members: Sequence[SSAValue], space: SpaceAttr) -> int | None:
+        """The cheapest lane dimension of the nest that computes one of the members; the last axis otherwise."""
+        for value in members:
+            if isinstance(value.owner, Operation):
+                lane = cheapest_lane(self, [value], space)
+                if lane is not None:
+                    return lane
+        return space.axes[-1].dim.number if space.rank else None
+
+    def _padding(self, value: SSAValue) -> int:
+        return 1 if self.choice.program else width_for(self.machine, self.choice, [value])
+
+
+def make_storage(owner: int, value: SSAValue, dims: list[int], padding: int) -> Storage:
+    """Strides of a buffer whose innermost rows are padded to whole vectors."""
+    extents = {axis.dim.number: axis.extent for axis in space_of(value).axes}
+    strides: list[int] = []
+    step = 1
+    for place, dim in enumerate(reversed(dims)):
+        strides.append(step)
+        extent = max(extents[dim], 1)
+        step *= -(-extent // padding) * padding if place == 0 else extent
+    step = max(step, padding)
+    return Storage(
+        owner=owner,
+        dtype=dtype_of(element_of(value)).name,
+        dims=tuple(dims),
+        extents=tuple(extents[dim] for dim in dims),
+        strides=tuple(reversed(strides)),
+        size=step,
+    )
+
+
+def width_for(machine: Machine, choice: LaneChoice, values: Sequence[SSAValue]) -> int:
+    """How many lanes a nest over these tiles uses: registers full of their widest element, 32 bits at least."""
+    if choice.width:
+        return choice.width
+    bits = max((dtype_of(element_of(value)).bits for value in values), default=32)
+    return max(machine.vector_bits // max(bits, 32), 1)
+
+
+def cheapest_lane(layouts: Layouts, values: Sequence[SSAValue], space: SpaceAttr) -> int | None:
+    """The dimension along which computing `values` touches memory most cheaply; None when nothing is wider than 1."""
+    wide = [axis for axis in space.axes if axis.extent > 1]
+    if layouts.choice.program or not wide:
+        return None
+    fixed = [axis for axis in wide if axis.dim.number in layouts.choice.fixed]
+    candidates = fixed or list(reversed(wide))
+    return min(candidates, key=lambda axis: lane_price(layouts, values, axis, space)).dim.number
+
+
+def lane_price(layouts: Layouts, values: Sequence[SSAValue], axis: AxisAttr, space: SpaceAttr) -> float:
+    """Vector operations that the memory accesses of a nest take with lanes along `axis`."""
+    width = width_for(layouts.machine, layouts.choice, values)
+    vectors = space.volume // max(axis.extent, 1) * -(-axis.extent // width)
+    return vectors * sum(
+        access_weight(stream, width) for value in values for stream in streams(layouts, value, axis.dim)
+    )
+
+
+def access_weight(stream: Stream, width: int) -> float:
+    """The relative cost of one vector access by its stride along the lanes."""
+    if stream.stride == 0:
+        return 0.5
+    return 1.0 if stream.stride == 1 else float(width)
+
+
+def nest_plan(
+    layouts: Layouts, what: str, values: Sequence[SSAValue], space: SpaceAttr, store: StoreOp | None = None
+) -> NestPlan:
+    """The loop order of one nest: written order, with the lane dimension moved innermost."""
+    numbers = [axis.dim.number for axis in space.axes]
+    lane = _stored_lane(layouts, values, space, store)
+    if lane is not None:
+        numbers.remove(lane)
+        numbers.append(lane)
+    return NestPlan(what, tuple(numbers), lane, width_for(layouts.machine, layouts.choice, values))
+
+
+def _stored_lane(layouts: Layouts, values: Sequence[SSAValue], space: SpaceAttr, store: StoreOp | None) -> int | None:
+    wide = [axis for axis in space.axes if axis.extent > 1]
+    if layouts.choice.program or not wide:
+        return None
+    fixed = [axis for axis in wide if axis.dim.number in layouts.choice.fixed]
+
+    def price(axis: AxisAttr) -> float:
+        stride = _target_stride(layouts, values[0], axis, store)
+        width = width_for(layouts.machine, layouts.choice, values)
+        vectors = space.volume // max(axis.extent, 1) * -(-axis.extent // width)
+        return lane_price(layouts, values, axis, space) + vectors * access_weight(Stream(stride), width)
+
+    return min(fixed or list(reversed(wide)), key=price).dim.number
+
+
+def _target_stride(layouts: Layouts, value: SSAValue, axis: AxisAttr, store: StoreOp | None) -> int | None:
+    if store is not None:
+        return view_type(store.view).strides[space_of(value).dims.index(axis.dim)]
+    storage = layouts.storage_of(value)
+    return None if storage is None else storage.stride_of(axis.dim.number)

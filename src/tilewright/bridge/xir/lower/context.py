@@ -1,0 +1,185 @@
+"""The state of one lowering: builder, buffers, values of scalars, and the loops that are open around the insertion point."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from xdsl.dialects.arith import ConstantOp
+from xdsl.dialects.builtin import IntegerType
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from tilewright.analysis.structure import Structure
+from tilewright.bridge.xir.lower.coords import Coord, CoordMath
+from tilewright.bridge.xir.plan import Plan
+from tilewright.bridge.xir.records import NestPlan, Storage
+from tilewright.core.codes.internal import PLAN_BROKEN
+from tilewright.core.dtypes import DType, by_name
+from tilewright.core.errors import InternalError
+from tilewright.ir.location import span_of
+from tilewright.ir.types import element_attr
+from tilewright.xir.builder import Loop, XirBuilder
+from tilewright.xir.ops import AllocOp
+from tilewright.xir.types import lanes_of
+
+__all__ = ["Level", "Lowering", "Val", "register_type", "storage_type"]
+
+Val = Coord | SSAValue
+"""An i64 is a Coord; anything else is a value of XIR: a scalar when equal in all lanes, else a vector."""
+
+_WIDE = {"f16": "f32", "bf16": "f32"}
+
+
+def register_type(dtype: type[DType]) -> Attribute:
+    """How a value of `dtype` is held: half types as f32 that are exactly representable, unsigned integers signless."""
+    return _signless(element_attr(by_name(_WIDE.get(dtype.name, dtype.name))))
+
+
+def storage_type(dtype: type[DType]) -> Attribute:
+    """How it lies in memory: booleans as one byte."""
+    return IntegerType(8) if dtype.kind == "bool" else _signless(element_attr(dtype))
+
+
+def _signless(kind: Attribute) -> Attribute:
+    return IntegerType(kind.width.data) if isinstance(kind, IntegerType) else kind
+
+
+@dataclass
+class Level:
+    """One open loop (or the start of a nest): values computed at this depth are remembered here.
+
+    While a deeper loop is open, `inner` is its operation, and what belongs to this level is inserted before it.
+    """
+
+    memo: dict[object, Val] = field(default_factory=dict[object, Val])
+    inner: Operation | None = None
+
+
+@dataclass
+class Lowering:
+    """Everything that the rules share."""
+
+    plan: Plan
+    structure: Structure
+    builder: XirBuilder
+    kernel_block: Block
+    buffers: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    scratch: dict[int, SSAValue] = field(default_factory=dict[int, SSAValue])
+    env: dict[SSAValue, Val] = field(default_factory=dict[SSAValue, Val])
+    levels: list[Level] = field(default_factory=lambda: [Level()])
+    depths: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
+    width: int = 1
+    computing: set[SSAValue] = field(default_factory=set[SSAValue])
+    active: int | SSAValue | None = None
+
+    @property
+    def math(self) -> CoordMath:
+        return CoordMath(self.builder, self.width)
+
+    @property
+    def program_lanes(self) -> bool:
+        return self.plan.width > 1 and self.plan.is_program
+
+    def depth_of(self, value: Val) -> int:
+        """How deep in the open loops a value was made. A Coord lies where its base does."""
+        key = value.base if isinstance(value, Coord) else value
+        return min(self.depths.get(key, 0), len(self.levels) - 1)
+
+    def note(self, value: Val, depth: int) -> None:
+        """Remember the depth of a value made here. Constants stand at the top of the kernel."""
+        key = value.base if isinstance(value, Coord) else value
+        if not isinstance(key.owner, ConstantOp):
+            self.depths.setdefault(key, depth)
+
+    @contextmanager
+    def at_depth(self, depth: int) -> Generator[Level]:
+        """Insert among what belongs to an open level."""
+        level = self.levels[depth]
+        if level.inner is None:
+            yield level
+            return
+        with self.builder.before(level.inner):
+            yield level
+
+    @contextmanager
+    def loop(
+        self, lower: SSAValue | int, upper: SSAValue | int, step: int = 1, carries: tuple[SSAValue, ...] = ()
+    ) -> Generator[Loop]:
+        """A counted loop whose index and carries are one level deeper."""
+        with self.builder.for_(lower, upper, step, carries) as loop:
+            outer = self.levels[-1]
+            outer.inner = loop.op
+            self.levels.append(Level())
+            depth = len(self.levels) - 1
+            for value in (loop.index, *loop.carries):
+                self.note(value, depth)
+            try:
+                yield loop
+            finally:
+                self.levels.pop()
+                outer.inner = None
+
+    @contextmanager
+    def fresh(self, nest: NestPlan | None = None) -> Generator[None]:
+        """The start of a nest: nothing remembered from before holds, since buffers may have changed."""
+        outer = self.levels, self.width, self.depths
+        self.levels, self.depths = [Level()], {}
+        if nest is not None and not self.program_lanes:
+            self.width = nest.width
+        try:
+            yield
+        finally:
+            self.levels, self.width, self.depths = outer
+
+    @contextmanager
+    def lanes_active(self, count: int | SSAValue | None) -> Generator[None]:
+        """Only the first `count` lanes exist (all of them for None)."""
+        outer, self.active = self.active, count
+        try:
+            yield
+        finally:
+            self.active = outer
+
+    @contextmanager
+    def located(self, op: Operation) -> Generator[None]:
+        """Stamp what is made with the place of a TileIR operation."""
+        with self.builder.location(op.location):
+            yield
+
+    def vectorised(self, value: SSAValue, width: int) -> SSAValue:
+        """The value in every lane."""
+        return value if lanes_of(value.type) > 1 else self.builder.broadcast(value, width)
+
+    def ssa(self, value: Val) -> SSAValue:
+        """The value itself: a scalar when uniform, else a vector."""
+        return self.math.value(value) if isinstance(value, Coord) else value
+
+    def storage_of(self, value: SSAValue) -> Storage | None:
+        """The buffer the plan gives a tile; None for an inline one."""
+        place = self.plan.decisions.places.get(self.structure.numbers[value])
+        return None if place is None or place.storage is None else self.plan.decisions.storages[place.storage]
+
+    def required_storage(self, value: SSAValue) -> Storage:
+        """The buffer of a tile that the plan must have kept."""
+        storage = self.storage_of(value)
+        if storage is None:
+            raise InternalError(PLAN_BROKEN.at(span_of(value), what="a contraction reads a tile that has no buffer"))
+        return storage
+
+    def stage_for(self, home: Storage) -> Storage:
+        """A buffer like `home`, for values that wait until every yield is computed."""
+        stage = replace(home, owner=-1 - home.owner)
+        if stage.owner not in self.scratch:
+            self.scratch[stage.owner] = self.allocate(stage)
+        return stage
+
+    def allocate(self, storage: Storage) -> SSAValue:
+        """Scratch at the top of the kernel; a row of lanes an element under program lanes."""
+        factor = self.width if self.program_lanes else 1
+        op = AllocOp(storage_type(by_name(storage.dtype)), storage.size * factor)
+        op.location = self.builder.place
+        first = self.kernel_block.first_op
+        if first is None:
+            self.kernel_block.add_op(op)
+        else:
+            self.kernel_block.insert_op_before(op, first)
+        return op.buffer

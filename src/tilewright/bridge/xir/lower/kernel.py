@@ -1,0 +1,149 @@
+"""`lower()`: a kernel and its plan, as a verified XIR module with entry, task count and typed arguments."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+
+from tilewright.analysis.structure import structure_of
+from tilewright.bridge.xir.admission import admit
+from tilewright.bridge.xir.lower.context import Lowering, storage_type
+from tilewright.bridge.xir.lower.coords import Coord
+from tilewright.bridge.xir.lower.regions import lower_block
+from tilewright.bridge.xir.lower.values import scalar_value
+from tilewright.bridge.xir.plan import Plan
+from tilewright.core.abi import KernelArgument, Usage
+from tilewright.core.codes.unsupported import BUDGET_EXCEEDED
+from tilewright.core.errors import PlanError
+from tilewright.ir.effects import usage
+from tilewright.ir.kernel import Kernel, Parameter
+from tilewright.ir.location import span_of
+from tilewright.ir.ops.elementwise import ElementwiseOp
+from tilewright.ir.ops.regions import ParallelOp
+from tilewright.ir.ops.tiles import ConstantOp
+from tilewright.xir.builder import XirBuilder
+from tilewright.xir.ops import KernelOp
+from tilewright.xir.types import BufferType
+from tilewright.xir.verify import verify_or_raise
+
+__all__ = ["Lowered", "lower"]
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """What a backend needs. `argument_order` gives, for each buffer of the entry, the position of the argument it is; arguments that
+    the kernel never touches have no buffer."""
+
+    module: ModuleOp
+    kernel: str
+    tasks: int
+    programs: int
+    arguments: tuple[KernelArgument, ...]
+    argument_order: tuple[int, ...]
+    plan: Plan
+    counters: Mapping[str, int]
+
+
+def lower(kernel: Kernel, plan: Plan) -> Lowered:
+    """Obey the plan. Raises PlanError (TW430) when the code grows past the budget, UnsupportedError where a rule is missing."""
+    root = admit(kernel)
+    usages = usage(kernel.op)
+    used = tuple(i for i, use in enumerate(usages) if use is not Usage.NONE)
+    entry = KernelOp(kernel.name, [_buffer_type(kernel.parameters[i]) for i in used], plan.tasks)
+    entry.location = kernel.op.location
+    module = ModuleOp([entry])
+    builder = XirBuilder(entry.body.block, kernel.op.location)
+    cx = Lowering(plan, structure_of(kernel.op), builder, entry.body.block)
+    arguments = kernel.op.body.block.args
+    cx.buffers.update(zip((arguments[i] for i in used), entry.body.block.args[:-1], strict=True))
+    _emit(cx, kernel, root, entry.body.block.args[-1])
+    _check_budget(kernel, plan, module)
+    verify_or_raise(module)
+    described = tuple(_argument(p, use) for p, use in zip(kernel.parameters, usages, strict=True))
+    counters = {"operations": sum(1 for _ in module.walk()), "buffers": len(cx.scratch)}
+    return Lowered(module, kernel.name, plan.tasks, plan.programs, described, used, plan, counters)
+
+
+def _buffer_type(parameter: Parameter) -> BufferType:
+    return BufferType.of(storage_type(parameter.element), prod(parameter.shape))
+
+
+def _argument(parameter: Parameter, use: Usage) -> KernelArgument:
+    size = prod(parameter.shape) * parameter.element.itemsize
+    return KernelArgument(
+        parameter.name, parameter.element, parameter.shape, parameter.strides, size, use, parameter.const
+    )
+
+
+def _check_budget(kernel: Kernel, plan: Plan, module: ModuleOp) -> None:
+    count = sum(1 for _ in module.walk())
+    if count > plan.options.max_operations:
+        limit = plan.options.max_operations
+        raise PlanError(BUDGET_EXCEEDED.at(span_of(kernel.op), count=count, limit=limit))
+
+
+def _emit(cx: Lowering, kernel: Kernel, root: ParallelOp, task: SSAValue) -> None:
+    b = cx.builder
+    cx.width = cx.plan.width if cx.plan.is_program else 1
+    for op in kernel.op.body.block.ops:
+        if isinstance(op, ConstantOp | ElementwiseOp):
+            cx.env[op.result] = scalar_value(cx, op.result)
+    for owner, storage in cx.plan.decisions.storages.items():
+        cx.scratch[owner] = cx.allocate(storage)
+    with cx.located(root):
+        _programs(cx, root, task)
+    b.return_()
+
+
+def _programs(cx: Lowering, root: ParallelOp, task: SSAValue) -> None:
+    """The programs of one task, one after the other or a packet at a time."""
+    b, plan = cx.builder, cx.plan
+    packet = plan.width if plan.is_program else 1
+    block = plan.chosen.block
+    first = b.mul(task, block)
+    packets = block // packet
+    if plan.tasks * block != plan.programs:
+        left = b.sub(plan.programs, first)
+        packets_left = b.divsi(b.add(left, packet - 1), packet)
+        upper = b.minsi(b.i64(packets), packets_left)
+    else:
+        upper = b.i64(packets)
+    with cx.loop(0, upper) as loop:
+        j = b.add(first, b.mul(loop.index, packet))
+        ragged = plan.is_program and plan.programs % packet
+        with cx.lanes_active(b.sub(plan.programs, j) if ragged else None):
+            _bind_indices(cx, root, j)
+            lower_block(cx, root.body.block)
+
+
+def _bind_indices(cx: Lowering, root: ParallelOp, j: SSAValue) -> None:
+    """Root coordinates from the program number: mixed radix in the chosen axis order."""
+    order = cx.plan.chosen.order
+    extents = root.space.extents
+    rest = _program_number(cx, extents[order[-1]] if order else 1, len(order), j)
+    for place, axis in enumerate(reversed(order)):
+        last = place == len(order) - 1
+        cx.env[root.indices[axis]] = rest if last else _remainder(cx, rest, extents[axis])
+        if not last:
+            rest = _quotient(cx, rest, extents[axis])
+
+
+def _program_number(cx: Lowering, innermost: int, rank: int, j: SSAValue) -> Coord:
+    """The number of each lane's program. Packets that never straddle a row keep lanes consecutive."""
+    if not cx.plan.is_program:
+        return Coord(j)
+    if rank <= 1 or innermost % cx.plan.width == 0:
+        return Coord(j, 1)
+    return Coord(cx.math.vector(Coord(j, 1)))
+
+
+def _remainder(cx: Lowering, number: Coord, extent: int) -> Coord:
+    value = cx.builder.remsi(number.base, cx.builder.const(number.base.type, extent))
+    return Coord(value, number.step)
+
+
+def _quotient(cx: Lowering, number: Coord, extent: int) -> Coord:
+    """Lanes of one packet share every coordinate but the innermost, unless the number is a vector."""
+    return Coord(cx.builder.divsi(number.base, cx.builder.const(number.base.type, extent)))

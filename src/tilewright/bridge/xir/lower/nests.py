@@ -1,0 +1,90 @@
+"""Loop nests over the points of a space: plain loops outside, whole vectors innermost, and one masked tail."""
+
+from collections.abc import Callable, Mapping
+
+from xdsl.ir import SSAValue
+
+from tilewright.bridge.xir.lower.access import access_index, guards_of, store_to_storage, store_to_view
+from tilewright.bridge.xir.lower.context import Lowering
+from tilewright.bridge.xir.lower.coords import Coord
+from tilewright.bridge.xir.lower.values import coord_values, operand_value, tile_value
+from tilewright.bridge.xir.records import NestPlan, Storage
+from tilewright.ir.ops.access import StoreOp
+from tilewright.ir.types import DimAttr, SpaceAttr, space_of
+
+__all__ = ["copy_nest", "extents_of", "fill_storage", "run_nest", "store_tile"]
+
+At = Mapping[int, Coord]
+Body = Callable[[At], None]
+
+
+def extents_of(*spaces: SpaceAttr) -> dict[int, int]:
+    """The extent of every dimension, by number."""
+    return {axis.dim.number: axis.extent for space in spaces for axis in space.axes}
+
+
+def run_nest(cx: Lowering, nest: NestPlan, extents: Mapping[int, int], body: Body) -> None:
+    """Run `body` at every point, `nest.width` lanes at a time along the lane dimension."""
+    with cx.fresh(nest):
+        _loop(cx, nest, extents, 0, {}, body)
+
+
+def _loop(
+    cx: Lowering, nest: NestPlan, extents: Mapping[int, int], place: int, at: dict[int, Coord], body: Body
+) -> None:
+    if place == len(nest.axes):
+        body(at)
+        return
+    dim = nest.axes[place]
+    if dim == nest.lane:
+        _lane_loop(cx, nest, extents[dim], lambda coord: _loop(cx, nest, extents, place + 1, {**at, dim: coord}, body))
+    elif extents[dim] == 1:
+        _loop(cx, nest, extents, place + 1, {**at, dim: cx.math.const(0)}, body)
+    else:
+        with cx.loop(0, extents[dim]) as loop:
+            _loop(cx, nest, extents, place + 1, {**at, dim: Coord(loop.index)}, body)
+
+
+def _lane_loop(cx: Lowering, nest: NestPlan, extent: int, body: Callable[[Coord], None]) -> None:
+    whole = extent - extent % nest.width
+    if whole == nest.width:
+        body(Coord(cx.builder.i64(0), 1))
+    elif whole:
+        with cx.loop(0, whole, nest.width) as loop:
+            body(Coord(loop.index, 1))
+    if extent > whole:
+        with cx.lanes_active(extent - whole):
+            body(Coord(cx.builder.i64(whole), 1))
+
+
+def copy_nest(cx: Lowering, storage: Storage) -> NestPlan:
+    """The nest that fills a buffer in its own order, lanes along the innermost dimension."""
+    if cx.program_lanes or not storage.dims or storage.extents[-1] == 1:
+        return NestPlan("copy", storage.dims, None, 1)
+    return NestPlan("copy", storage.dims, storage.dims[-1], cx.plan.copy_width(storage))
+
+
+def fill_storage(cx: Lowering, storage: Storage, value: SSAValue, nest: NestPlan) -> None:
+    """Compute every element of a tile into its buffer."""
+    dims = space_of(value).dims
+
+    def body(at: At) -> None:
+        element = tile_value(cx, value, tuple(at[dim.number] for dim in dims))
+        store_to_storage(cx, storage, storage.dims, tuple(at[dim] for dim in storage.dims), element)
+
+    run_nest(cx, nest, extents_of(space_of(value)), body)
+
+
+def store_tile(cx: Lowering, op: StoreOp, nest: NestPlan) -> None:
+    """Write a tile to a view."""
+    dims = space_of(op.value).dims
+
+    def body(at: At) -> None:
+        point = tuple(at[dim.number] for dim in dims)
+        by_dim: dict[DimAttr, Coord] = dict(zip(dims, point, strict=True))
+        mask = None if op.mask is None else operand_value(cx, op.mask, by_dim)
+        index = access_index(cx, coord_values(cx, op.origin), point)
+        element = tile_value(cx, op.value, point)
+        store_to_view(cx, op.view, index, guards_of(cx, op, index, mask), element)
+
+    run_nest(cx, nest, extents_of(space_of(op.value)), body)

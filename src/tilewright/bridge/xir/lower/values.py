@@ -1,0 +1,212 @@
+"""The value of a tile at a point, and of a scalar: the one evaluator of expressions.
+
+A point gives one coordinate for each axis of the tile. Every subexpression is computed at the outermost open loop that knows its
+coordinates, and remembered there.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from xdsl.ir import Block, Operation, SSAValue
+
+from tilewright.bridge.xir.lower import elementwise as rules
+from tilewright.bridge.xir.lower.access import access_index, guards_of, load_from_storage, load_from_view
+from tilewright.bridge.xir.lower.context import Lowering, Val, register_type
+from tilewright.bridge.xir.lower.coords import Coord
+from tilewright.core.codes.unsupported import OP_NOT_ON_ROUTE
+from tilewright.core.errors import UnsupportedError
+from tilewright.ir.attrs import Policy
+from tilewright.ir.location import span_of
+from tilewright.ir.ops import elementwise, regions, tiles
+from tilewright.ir.ops.access import LoadOp
+from tilewright.ir.types import I64, DimAttr, dtype_of, element_of, is_tile, space_of
+from tilewright.numerics.bits import from_bits
+
+__all__ = [
+    "as_carry",
+    "coord_value",
+    "coord_values",
+    "from_carry",
+    "map_value",
+    "operand_value",
+    "run_inner_regions",
+    "scalar_value",
+    "step_coord",
+    "tile_value",
+    "yielded",
+]
+
+Point = tuple[Coord, ...]
+
+
+def tile_value(cx: Lowering, value: SSAValue, point: Point) -> Val:
+    """One element (one a lane) of a tile. Axes of extent 1 are read at 0."""
+    extents = space_of(value).extents
+    point = tuple(cx.math.const(0) if extent == 1 else at for extent, at in zip(extents, point, strict=True))
+    depth = max((cx.depth_of(at) for at in point), default=0)
+    key = (value, point, cx.active if isinstance(cx.active, int) else None)
+    known = cx.levels[depth].memo.get(key)
+    if known is not None:
+        return known
+    with cx.at_depth(depth):
+        found = _tile_value(cx, value, point)
+    cx.note(found, max(depth, cx.depth_of(found)))
+    cx.levels[depth].memo[key] = found
+    return found
+
+
+def _tile_value(cx: Lowering, value: SSAValue, point: Point) -> Val:
+    storage = cx.storage_of(value)
+    if storage is not None and value not in cx.computing:
+        return load_from_storage(cx, storage, value, point)
+    owner = value.owner
+    match owner:
+        case tiles.ConstantOp():
+            return constant(cx, owner)
+        case LoadOp():
+            return _load(cx, owner, point)
+        case elementwise.ElementwiseOp():
+            return _elementwise(cx, owner, point)
+        case tiles.MapOp():
+            return map_value(cx, owner, point)
+        case _:
+            raise UnsupportedError(OP_NOT_ON_ROUTE.at(span_of(value), op=_name(owner), route="xir"))
+
+
+def _load(cx: Lowering, op: LoadOp, point: Point) -> Val:
+    index = access_index(cx, coord_values(cx, op.origin), point)
+    mask = (
+        None if op.mask is None else operand_value(cx, op.mask, dict(zip(space_of(op.result).dims, point, strict=True)))
+    )
+    fill = None if op.fill is None else cx.ssa(scalar_value(cx, op.fill))
+    guards = guards_of(cx, op, index, mask)
+    return load_from_view(cx, op.view, index, guards, fill)
+
+
+def coord_values(cx: Lowering, values: Sequence[SSAValue]) -> tuple[Coord, ...]:
+    """The values of i64 scalars."""
+    return tuple(coord_value(cx, value) for value in values)
+
+
+def _name(owner: object) -> str:
+    return owner.name if isinstance(owner, Operation) else "a carried tile"
+
+
+def constant(cx: Lowering, op: tiles.ConstantOp) -> Val:
+    """A constant, exactly."""
+    dtype = dtype_of(element_of(op.result))
+    exact = from_bits(dtype, np.asarray(op.value.data, dtype=np.uint64).astype(f"u{dtype.itemsize}"))
+    found = cx.builder.const(register_type(dtype), float(exact) if dtype.kind == "float" else int(exact))
+    return Coord(found) if dtype.name == "i64" else found
+
+
+def _elementwise(cx: Lowering, op: elementwise.ElementwiseOp, point: Point) -> Val:
+    dims = space_of(op.result).dims
+    at = dict(zip(dims, point, strict=True))
+    operands = [operand_value(cx, operand, at) for operand in op.operands]
+    return rules.apply(cx, op, operands)
+
+
+def operand_value(cx: Lowering, operand: SSAValue, at: Mapping[DimAttr, Coord]) -> Val:
+    """A scalar operand, or a tile operand at the coordinates of its dimensions."""
+    if not is_tile(operand):
+        return scalar_value(cx, operand)
+    zero = cx.math.const(0)
+    return tile_value(cx, operand, tuple(at.get(dim, zero) for dim in space_of(operand).dims))
+
+
+def map_value(cx: Lowering, op: tiles.MapOp, point: Point) -> Val:
+    """The scalar that a map's body yields at a point. Its scalars are looked up per point, so the environment is its own."""
+    outer = cx.env
+    cx.env = {**outer, **dict(zip(op.body.block.args, point, strict=True))}
+    try:
+        run_inner_regions(cx, op.body.block)
+        return scalar_value(cx, yielded(op.body.block.last_op)[0])
+    finally:
+        cx.env = outer
+
+
+def run_inner_regions(cx: Lowering, block: Block) -> None:
+    """Emit the loops of a pure body where they stand, so that their results serve every later use."""
+    for op in block.ops:
+        if isinstance(op, regions.CarryingOp):
+            cx.env.update(zip(op.results_, run_region(cx, op), strict=True))
+
+
+def run_region(cx: Lowering, op: regions.CarryingOp) -> tuple[Val, ...]:
+    """The ordered loops of a region with scalar carries. All yielded values are computed before any is replaced."""
+    inits = tuple(as_carry(cx, scalar_value(cx, value)) for value in op.inits)
+    return tuple(from_carry(value, init) for value, init in zip(_axis_loop(cx, op, 0, inits), op.inits, strict=True))
+
+
+def _axis_loop(cx: Lowering, op: regions.CarryingOp, axis: int, carries: tuple[SSAValue, ...]) -> tuple[SSAValue, ...]:
+    if axis == op.space.rank:
+        return _body(cx, op, carries)
+    extent = op.space.extents[axis]
+    with cx.loop(0, extent, 1, carries) as loop:
+        cx.env[op.indices[axis]] = step_coord(cx, op, loop.index, extent)
+        loop.yield_(_axis_loop(cx, op, axis + 1, loop.carries))
+    return loop.results
+
+
+def step_coord(cx: Lowering, op: regions.RegionOp, index: SSAValue, extent: int) -> Coord:
+    """The coordinate of a trip: a right fold visits its domain backwards."""
+    if isinstance(op, regions.ReduceOp) and op.policy.data is Policy.FOLD_RIGHT:
+        return cx.math.sub(cx.math.const(extent - 1), Coord(index))
+    return Coord(index)
+
+
+def _body(cx: Lowering, op: regions.CarryingOp, carries: tuple[SSAValue, ...]) -> tuple[SSAValue, ...]:
+    cx.env.update((argument, from_carry(value, argument)) for argument, value in zip(op.carries, carries, strict=True))
+    run_inner_regions(cx, op.body.block)
+    return tuple(as_carry(cx, scalar_value(cx, value)) for value in yielded(op.body.block.last_op))
+
+
+def as_carry(cx: Lowering, value: Val) -> SSAValue:
+    """A scalar as a loop carries it: a vector, where lanes may differ."""
+    found = cx.ssa(value)
+    return cx.vectorised(found, cx.width) if cx.width > 1 else found
+
+
+def from_carry(value: SSAValue, of: SSAValue) -> Val:
+    """A carried value as the scalar it stands for."""
+    return Coord(value) if of.type == I64 else value
+
+
+def yielded(op: Operation | None) -> Sequence[SSAValue]:
+    """What a terminator yields."""
+    return tuple(op.values) if isinstance(op, regions.YieldOp) else ()
+
+
+def scalar_value(cx: Lowering, value: SSAValue) -> Val:
+    """The value of a scalar, computed on first use."""
+    known = cx.env.get(value)
+    if known is not None:
+        return known
+    owner = value.owner
+    match owner:
+        case tiles.ConstantOp():
+            found = constant(cx, owner)
+        case elementwise.ElementwiseOp():
+            found = _scalar_elementwise(cx, owner)
+        case tiles.ExtractOp():
+            found = tile_value(cx, owner.tile, tuple(coord_value(cx, coord) for coord in owner.coords))
+        case _:
+            raise UnsupportedError(OP_NOT_ON_ROUTE.at(span_of(value), op=_name(owner), route="xir"))
+    cx.env[value] = found
+    return found
+
+
+def _scalar_elementwise(cx: Lowering, op: elementwise.ElementwiseOp) -> Val:
+    operands = [scalar_value(cx, operand) for operand in op.operands]
+    depth = max((cx.depth_of(operand) for operand in operands), default=0)
+    with cx.at_depth(depth):
+        found = rules.apply(cx, op, operands)
+    cx.note(found, depth)
+    return found
+
+
+def coord_value(cx: Lowering, value: SSAValue) -> Coord:
+    """The value of an i64 scalar."""
+    found = scalar_value(cx, value)
+    return found if isinstance(found, Coord) else Coord(found)

@@ -1,0 +1,150 @@
+"""The loop nest of every operation that computes tiles into memory: stores, buffered tiles, folds, carries."""
+
+from collections.abc import Iterator
+
+from xdsl.ir import Operation, SSAValue
+
+from tilewright.analysis.affine import affine_of
+from tilewright.analysis.folds import ClosedFold, closed_fold_of
+from tilewright.bridge.xir.layout import Layouts, access_weight, lane_price, nest_plan, width_for
+from tilewright.bridge.xir.placement import is_anchored
+from tilewright.bridge.xir.records import NestPlan
+from tilewright.bridge.xir.streams import Stream, read_streams
+from tilewright.ir.ops import elementwise, regions, tiles
+from tilewright.ir.ops.access import LoadOp, StoreOp, UpdateOp
+from tilewright.ir.types import AxisAttr, SpaceAttr, is_tile, space_of
+
+__all__ = ["plan_nests", "scalar_nest"]
+
+_COMBINE = 8.0
+
+
+def plan_nests(layouts: Layouts) -> dict[int, NestPlan]:
+    """A nest for each position that needs one. Buffers get their layouts on the way, in program order."""
+    structure = layouts.placement.structure
+    found: dict[int, NestPlan] = {}
+    for op, position in structure.position.items():
+        if is_anchored(op):
+            nest = _nest_of(layouts, op)
+            if nest is not None:
+                found[position] = nest
+    return found
+
+
+def scalar_nest(what: str, space: SpaceAttr) -> NestPlan:
+    """Plain loops in written order, one element at a time."""
+    return NestPlan(what, tuple(axis.dim.number for axis in space.axes), None, 1)
+
+
+def _nest_of(layouts: Layouts, op: Operation) -> NestPlan | None:
+    match op:
+        case StoreOp():
+            return nest_plan(layouts, "store", [op.value], space_of(op.value), op)
+        case UpdateOp():
+            return scalar_nest("update", update_space(op))
+        case tiles.ScanOp():
+            for value in op.results_:
+                layouts.storage_of(value)
+            return _scan_nest(layouts, op)
+        case tiles.MapOp() if _kept(layouts, op.result):
+            return _map_nest(layouts, op)
+        case tiles.MmaOp():
+            layouts.storage_of(op.result)
+            return nest_plan(layouts, "accumulator", [op.result], space_of(op.result))
+        case elementwise.ElementwiseOp() | LoadOp() if is_tile(op.result) and _kept(layouts, op.result):
+            layouts.storage_of(op.result)
+            return nest_plan(layouts, op.name.removeprefix("tile."), [op.result], space_of(op.result))
+        case regions.CarryingOp():
+            for value in op.carries:
+                if is_tile(value):
+                    layouts.storage_of(value)
+            return None
+        case _:
+            return None
+
+
+def _kept(layouts: Layouts, value: SSAValue) -> bool:
+    return not layouts.placement.is_inline(value)
+
+
+def update_space(op: UpdateOp) -> SpaceAttr:
+    """The joint space of an update's operands, by dimension identity; an extent of 1 gives way."""
+    axes: dict[int, AxisAttr] = {}
+    operands = [op.value, *op.coords, *([] if op.mask is None else [op.mask])]
+    for axis in (axis for value in operands for axis in space_of(value).axes):
+        known = axes.get(axis.dim.number)
+        if known is None or known.extent == 1:
+            axes[axis.dim.number] = axis
+    return SpaceAttr.of(axes.values())
+
+
+def _scan_nest(layouts: Layouts, op: tiles.ScanOp) -> NestPlan:
+    """Lanes may run along any dimension but the scanned one, which is the innermost loop."""
+    space = space_of(op.results_[0])
+    others = SpaceAttr.of(axis for axis in space.axes if axis.dim != op.dim)
+    nest = nest_plan(layouts, "scan", list(op.results_), others)
+    return NestPlan("scan", (*nest.axes, op.dim.number), nest.lane, nest.width)
+
+
+def _map_nest(layouts: Layouts, op: tiles.MapOp) -> NestPlan:
+    layouts.storage_of(op.result)
+    plain = nest_plan(layouts, "map", [op.result], op.space)
+    fold = closed_fold_of(op)
+    if layouts.choice.program or not isinstance(fold, ClosedFold) or not fold.may_permute:
+        return plain
+    horizontal = _horizontal(layouts, fold)
+    if horizontal is None:
+        return plain
+    return horizontal if _fold_price(layouts, fold, horizontal) <= _plain_price(layouts, fold, plain) else plain
+
+
+def _horizontal(layouts: Layouts, fold: ClosedFold) -> NestPlan | None:
+    """Lanes along the folded dimension whose accesses are cheapest."""
+    wide = [axis for axis in fold.reduce.space.axes if axis.extent > 1]
+    if not wide:
+        return None
+    width = width_for(layouts.machine, layouts.choice, [fold.map.result])
+    lane = min(reversed(wide), key=lambda axis: _stream_price(layouts, fold, axis, width))
+    if layouts.choice.fixed and lane.dim.number not in layouts.choice.fixed:
+        kept = {axis.dim.number for axis in fold.map.space.axes}
+        if kept & layouts.choice.fixed:
+            return None
+    kept_axes = [axis.dim.number for axis in fold.map.space.axes]
+    folded = [axis.dim.number for axis in fold.reduce.space.axes if axis.dim != lane.dim]
+    return NestPlan("fold", (*kept_axes, *folded, lane.dim.number), lane.dim.number, width, fold=True)
+
+
+def _stream_price(layouts: Layouts, fold: ClosedFold, axis: AxisAttr, width: int) -> float:
+    index = fold.reduce.indices[fold.reduce.space.dims.index(axis.dim)]
+    return sum(access_weight(stream, width) for stream in _extracted(layouts, fold, index))
+
+
+def _extracted(layouts: Layouts, fold: ClosedFold, index: SSAValue) -> Iterator[Stream]:
+    """The accesses of the fold's body as `index` moves."""
+    for inner in fold.map.walk():
+        if not isinstance(inner, tiles.ExtractOp):
+            continue
+        forms = [affine_of(coord) for coord in inner.coords]
+        moving = [place for place, form in enumerate(forms) if form is None or form.coefficient(index)]
+        if not moving:
+            yield Stream(0)
+        elif len(moving) > 1 or forms[moving[0]] is None:
+            yield Stream(None)
+        else:
+            yield from read_streams(layouts, inner.tile, space_of(inner.tile).dims[moving[0]])
+
+
+def _fold_price(layouts: Layouts, fold: ClosedFold, nest: NestPlan) -> float:
+    results = max(fold.map.space.volume, 1)
+    lane = next(axis for axis in fold.reduce.space.axes if axis.dim.number == nest.lane)
+    vectors = fold.reduce.space.volume // max(lane.extent, 1) * -(-lane.extent // nest.width)
+    return results * (vectors * (1.0 + _stream_price(layouts, fold, lane, nest.width)) + _COMBINE)
+
+
+def _plain_price(layouts: Layouts, fold: ClosedFold, nest: NestPlan) -> float:
+    points = fold.reduce.space.volume
+    lane = next((axis for axis in fold.map.space.axes if axis.dim.number == nest.lane), None)
+    if lane is None:
+        return float(fold.map.space.volume * points * 2)
+    vectors = fold.map.space.volume // max(lane.extent, 1) * -(-lane.extent // nest.width)
+    return vectors * points + points * lane_price(layouts, [fold.map.result], lane, fold.map.space)

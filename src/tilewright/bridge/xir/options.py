@@ -1,0 +1,90 @@
+"""What a user may fix about the CPU plan. Anything left open is searched; anything fixed holds exactly or is refused."""
+
+from dataclasses import dataclass, field
+from math import isfinite
+
+from tilewright.core.codes.unsupported import BAD_PLAN_OPTION
+from tilewright.core.errors import PlanError
+from tilewright.core.source import UNKNOWN
+
+__all__ = ["CostModel", "Element", "PROGRAM", "Program", "XirOptions", "element"]
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """Vector lanes are neighbouring programs of the root parallel."""
+
+    def __str__(self) -> str:
+        return "program"
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """Vector lanes run along a tile axis: the named one where a loop nest has it, else the cheapest."""
+
+    axis: str = ""
+
+    def __str__(self) -> str:
+        return f"element({self.axis})" if self.axis else "element"
+
+
+PROGRAM = Program()
+
+
+def element(axis: str = "") -> Element:
+    """Lanes along the tile axis with this label; without a label every loop nest takes its cheapest axis."""
+    return Element(axis)
+
+
+@dataclass(frozen=True, slots=True)
+class CostModel:
+    """Relative costs, uncalibrated: of one vector operation, of one memory access by kind, of starting one block."""
+
+    arithmetic: float = 1.0
+    broadcast_load: float = 1.0
+    contiguous: float = 2.0
+    gathered_lane: float = 2.0
+    block_dispatch: float = 128.0
+
+
+@dataclass(frozen=True, slots=True)
+class XirOptions:
+    """Constraints on the plan of the native CPU route.
+
+    `lanes` and `root_axis_order` (axis labels, outermost first, all of them) are searched when empty. `block_size` is the exact
+    number of programs a task runs, 0 to search. `max_candidates` bounds the search, which is never truncated: a larger space is
+    an error. `fold_partials` (1..16) is how many accumulators a regrouped fold uses. `max_scratch_bytes` bounds the scratch of one
+    worker; `max_operations` the emitted operations of a module.
+    """
+
+    lanes: Program | Element | None = None
+    lane_width: int = 0
+    root_axis_order: tuple[str, ...] = ()
+    block_size: int = 0
+    max_candidates: int = 1024
+    fold_partials: int = 4
+    max_scratch_bytes: int = 16 << 20
+    max_operations: int = 10_000
+    cost: CostModel = field(default_factory=CostModel)
+
+    def __post_init__(self) -> None:
+        _require(0 <= self.block_size <= 1 << 20, "block_size", self.block_size, "0 (search) to 1048576")
+        _require(self.max_candidates >= 1, "max_candidates", self.max_candidates, "at least 1")
+        _require(1 <= self.fold_partials <= 16, "fold_partials", self.fold_partials, "1 to 16")
+        _require(self.max_scratch_bytes >= 0, "max_scratch_bytes", self.max_scratch_bytes, "at least 0")
+        _require(self.max_operations >= 1, "max_operations", self.max_operations, "at least 1")
+        width = self.lane_width
+        _require(
+            width == 0 or (width & (width - 1) == 0 and 1 <= width <= 64),
+            "lane_width",
+            width,
+            "a power of two up to 64",
+        )
+        for name in ("arithmetic", "broadcast_load", "contiguous", "gathered_lane", "block_dispatch"):
+            cost = getattr(self.cost, name)
+            _require(isfinite(cost) and cost >= 0, f"cost.{name}", cost, "finite and not negative")
+
+
+def _require(holds: bool, option: str, value: object, allowed: str) -> None:
+    if not holds:
+        raise PlanError(BAD_PLAN_OPTION.at(UNKNOWN, option=option, value=value, allowed=allowed))

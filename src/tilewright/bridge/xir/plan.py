@@ -1,0 +1,345 @@
+"""`plan()`: enumerate every mapping in the declared finite space, reject what does not fit, score the rest, keep it all as data.
+
+The space is lanes (along programs, or along tile axes) x root axis orders x programs per block. The answer is its exact minimum
+under the stated cost; ties go to the first candidate in enumeration order.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import permutations
+from math import factorial
+
+from tilewright.analysis.structure import Structure, structure_of
+from tilewright.bridge.xir.admission import admit
+from tilewright.bridge.xir.carries import share_homes
+from tilewright.bridge.xir.cost import CostTerms, Work, element_work, program_work, score
+from tilewright.bridge.xir.explain import render_plan
+from tilewright.bridge.xir.layout import LaneChoice, Layouts, width_for
+from tilewright.bridge.xir.nests import plan_nests
+from tilewright.bridge.xir.options import PROGRAM, Element, Program, XirOptions
+from tilewright.bridge.xir.placement import Placement, is_anchored, place_tiles
+from tilewright.bridge.xir.records import Decisions, Storage
+from tilewright.core.codes.unsupported import NO_CANDIDATE, PLAN_CONFLICT, TOO_MANY_CANDIDATES
+from tilewright.core.dtypes import by_name
+from tilewright.core.errors import PlanError
+from tilewright.core.machine import Machine
+from tilewright.ir.kernel import Kernel
+from tilewright.ir.location import span_of
+from tilewright.ir.ops.regions import ParallelOp
+from tilewright.ir.types import is_tile
+
+__all__ = ["Candidate", "Plan", "Rejection", "plan"]
+
+PROGRAM_BLOCKS = (32, 64, 128, 256, 512, 1024)
+ELEMENT_BLOCKS = (1, 2, 4, 8, 16, 32, 64)
+_ALIGNMENT = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One point of the space. `order` lists root axes by position, outermost first; `block` counts programs of one task."""
+
+    lanes: Program | Element
+    order: tuple[int, ...]
+    block: int
+    terms: CostTerms
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """A candidate that cannot be taken, and why."""
+
+    lanes: Program | Element
+    order: tuple[int, ...]
+    block: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The decision, with everything that was weighed. Same input, same plan."""
+
+    kernel: str
+    kernel_hash: str
+    machine: Machine
+    options: XirOptions
+    axes: tuple[str, ...]
+    extents: tuple[int, ...]
+    chosen: Candidate
+    width: int
+    programs: int
+    tasks: int
+    threads: int
+    fast_math: bool
+    may_alias: bool
+    decisions: Decisions
+    candidates: tuple[Candidate, ...]
+    rejected: tuple[Rejection, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def is_program(self) -> bool:
+        """Whether lanes are neighbouring programs."""
+        return isinstance(self.chosen.lanes, Program)
+
+    def copy_width(self, storage: Storage) -> int:
+        """Lanes of a plain copy into a buffer."""
+        return self.options.lane_width or max(self.machine.vector_bits // max(by_name(storage.dtype).bits, 32), 1)
+
+    def render(self) -> str:
+        """The plan as text: mapping, nests, buffers, costs, rejections."""
+        return render_plan(self)
+
+
+@dataclass(frozen=True)
+class _Space:
+    """What one call searches."""
+
+    kernel: Kernel
+    root: ParallelOp
+    structure: Structure
+    machine: Machine
+    options: XirOptions
+    threads: int
+    block: int
+    may_alias: bool
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """Decisions and work of one choice of lanes, or the reason why it cannot be."""
+
+    lanes: Program | Element
+    width: int
+    decisions: Decisions
+    layouts: Layouts
+    reason: str | None
+
+
+def plan(
+    kernel: Kernel,
+    machine: Machine,
+    options: XirOptions | None = None,
+    *,
+    threads: int,
+    threads_per_group: int = 0,
+    fast_math: bool = False,
+    may_alias: bool = False,
+) -> Plan:
+    """The cheapest legal mapping of an admitted kernel.
+
+    `threads` is the number of workers, `threads_per_group` the exact number of programs of a task (0: open). `may_alias` says that
+    arguments may overlap: loads then stay where they are written.
+
+    Raises UnsupportedError for a kernel that the route does not take, PlanError for contradicting constraints (TW427), a space over
+    budget (TW428) and a space without a legal candidate (TW429, with `.rejections`).
+    """
+    chosen = options if options is not None else XirOptions()
+    root = admit(kernel)
+    block = _fixed_block(kernel, chosen, threads_per_group)
+    space = _Space(kernel, root, structure_of(kernel.op), machine, chosen, threads, block, may_alias)
+    orders = list(_orders(space))
+    _check_budget(space, len(orders))
+    choices = [_decide(space, lanes) for lanes in _lane_choices(space)]
+    found = list(_enumerate(space, choices, orders))
+    candidates = tuple(item for item in found if isinstance(item, Candidate))
+    rejected = tuple(item for item in found if isinstance(item, Rejection))
+    if not candidates:
+        where = span_of(root)
+        diagnostic = NO_CANDIDATE.at(where, count=len(rejected), reason=rejected[0].reason)
+        raise PlanError(diagnostic, rejections=tuple(str(item.reason) for item in rejected))
+    best = min(candidates, key=lambda item: item.terms.total)
+    choice = next(item for item in choices if item.lanes == best.lanes)
+    return _plan_of(space, choice, best, candidates, rejected, fast_math)
+
+
+def _fixed_block(kernel: Kernel, options: XirOptions, threads_per_group: int) -> int:
+    if options.block_size and threads_per_group and options.block_size != threads_per_group:
+        conflict = f"block_size = {options.block_size} and threads_per_group = {threads_per_group}"
+        raise PlanError(PLAN_CONFLICT.at(span_of(kernel.op), conflict=conflict))
+    return options.block_size or threads_per_group
+
+
+def _orders(space: _Space) -> Iterator[tuple[int, ...]]:
+    rank = space.root.space.rank
+    wanted = space.options.root_axis_order
+    if not wanted:
+        yield from (
+            permutations(range(rank)) if _count(rank) <= space.options.max_candidates else iter([tuple(range(rank))])
+        )
+        return
+    labels = [space.kernel.label(dim) for dim in space.root.space.dims]
+    if sorted(wanted) != sorted(labels):
+        conflict = f"root_axis_order = {wanted} is no permutation of the root axes {tuple(labels)}"
+        raise PlanError(PLAN_CONFLICT.at(span_of(space.root), conflict=conflict))
+    yield tuple(labels.index(label) for label in wanted)
+
+
+def _count(rank: int) -> int:
+    return factorial(rank)
+
+
+def _blocks(space: _Space, lanes: Program | Element) -> tuple[int, ...]:
+    if space.block:
+        return (space.block,)
+    return PROGRAM_BLOCKS if isinstance(lanes, Program) else ELEMENT_BLOCKS
+
+
+def _lane_choices(space: _Space) -> tuple[Program | Element, ...]:
+    return (space.options.lanes,) if space.options.lanes is not None else (Element(), PROGRAM)
+
+
+def _check_budget(space: _Space, orders: int) -> None:
+    """The size of the space, known before anything is searched."""
+    rank = space.root.space.rank
+    permuted = 1 if space.options.root_axis_order else _count(rank)
+    count = sum(
+        len(_blocks(space, lanes)) * (permuted if isinstance(lanes, Program) else 1) for lanes in _lane_choices(space)
+    )
+    if count > space.options.max_candidates:
+        limit = space.options.max_candidates
+        raise PlanError(TOO_MANY_CANDIDATES.at(span_of(space.root), count=count, limit=limit))
+
+
+def _decide(space: _Space, lanes: Program | Element) -> _Choice:
+    """Everything below the root for one choice of lanes."""
+    program = isinstance(lanes, Program)
+    placement = Placement(space.structure, space.may_alias, program, space.machine)
+    place_tiles(placement)
+    staged = share_homes(placement)
+    fixed, reason = _fixed_dims(space, lanes)
+    width = _program_width(space) if program else space.options.lane_width
+    layouts = Layouts(placement, space.machine, LaneChoice(program, width, fixed), {})
+    nests = plan_nests(layouts)
+    factor = width if program else 1
+    scratch = sum(_bytes(item.dtype, item.size * factor) for item in layouts.storages.values())
+    numbers = space.structure.numbers
+    decisions = Decisions(
+        places={numbers[value]: place for value, place in placement.places.items()},
+        storages=layouts.storages,
+        nests=nests,
+        contracts={space.structure.position[op]: item for op, item in placement.contracts.items()},
+        staged=staged,
+        disjoint=frozenset(placement.disjoint),
+        scratch_bytes=scratch,
+    )
+    limit = space.options.max_scratch_bytes
+    if reason is None and scratch > limit:
+        reason = f"its buffers take {scratch} bytes of scratch, more than max_scratch_bytes = {limit}"
+    return _Choice(lanes, width, decisions, layouts, reason)
+
+
+def _bytes(dtype: str, count: int) -> int:
+    size = count * by_name(dtype).itemsize
+    return -(-size // _ALIGNMENT) * _ALIGNMENT
+
+
+def _fixed_dims(space: _Space, lanes: Program | Element) -> tuple[frozenset[int], str | None]:
+    """The dimensions that carry the asked-for label."""
+    if isinstance(lanes, Program) or not lanes.axis:
+        return frozenset(), None
+    labelled = {int(number) for number, label in space.kernel.op.labels.data.items() if label.data == lanes.axis}  # type: ignore[attr-defined]
+    if not labelled:
+        return frozenset(), f"no axis is called {lanes.axis}"
+    return frozenset(labelled), None
+
+
+def _program_width(space: _Space) -> int:
+    if space.options.lane_width:
+        return space.options.lane_width
+    tiles = [value for value in space.structure.numbers if is_tile(value)]
+    return width_for(space.machine, LaneChoice(False, 0), tiles)
+
+
+def _enumerate(
+    space: _Space, choices: list[_Choice], orders: Iterable[tuple[int, ...]]
+) -> Iterator[Candidate | Rejection]:
+    listed = list(orders)
+    for choice in choices:
+        program = isinstance(choice.lanes, Program)
+        for order in listed if program else listed[:1]:
+            work = _work(space, choice, order)
+            for block in _blocks(space, choice.lanes):
+                yield _weigh(space, choice, order, block, work)
+
+
+def _work(space: _Space, choice: _Choice, order: tuple[int, ...]) -> Work:
+    if isinstance(choice.lanes, Program):
+        return program_work(space.root, order[-1] if order else 0, space.options.cost, choice.width)
+    return element_work(choice.layouts, choice.decisions, space.options.cost)
+
+
+def _weigh(space: _Space, choice: _Choice, order: tuple[int, ...], block: int, work: Work) -> Candidate | Rejection:
+    packet = choice.width if isinstance(choice.lanes, Program) else 1
+    reason = choice.reason
+    if reason is None and block % packet:
+        reason = f"a block of {block} programs does not hold whole packets of {packet} lanes"
+    if reason is not None:
+        return Rejection(choice.lanes, order, block, reason)
+    programs = space.root.space.volume
+    workers = max(space.threads, 1)
+    terms = score(work, space.options.cost, programs=programs, block=block, packet=packet, workers=workers)
+    return Candidate(choice.lanes, order, block, terms)
+
+
+def _plan_of(
+    space: _Space,
+    choice: _Choice,
+    best: Candidate,
+    candidates: tuple[Candidate, ...],
+    rejected: tuple[Rejection, ...],
+    fast_math: bool,
+) -> Plan:
+    programs = space.root.space.volume
+    return Plan(
+        kernel=space.kernel.name,
+        kernel_hash=space.kernel.hash,
+        machine=space.machine,
+        options=space.options,
+        axes=tuple(space.kernel.label(dim) for dim in space.root.space.dims),
+        extents=space.root.space.extents,
+        chosen=best,
+        width=choice.width,
+        programs=programs,
+        tasks=-(-programs // best.block),
+        threads=space.threads,
+        fast_math=fast_math,
+        may_alias=space.may_alias,
+        decisions=choice.decisions,
+        candidates=candidates,
+        rejected=rejected,
+        notes=tuple(_notes(space, choice)),
+    )
+
+
+def _notes(space: _Space, choice: _Choice) -> Iterator[str]:
+    """Every decision below the root, as lines for a reader."""
+    numbers = space.structure.numbers
+    operations = {position: op for op, position in space.structure.position.items()}
+    for position, nest in choice.decisions.nests.items():
+        loops = " x ".join(_label(space, dim) for dim in nest.axes) or "one point"
+        lanes = "scalar" if nest.lane is None else f"{nest.width} lanes along {_label(space, nest.lane)}"
+        line = span_of(operations[position]).line
+        yield f"line {line}: {nest.what} over {loops}, {lanes}"
+    for position, item in choice.decisions.contracts.items():
+        rows, vectors, lanes = item.tile
+        lane = "one column" if item.lane is None else _label(space, item.lane)
+        yield (
+            f"line {span_of(operations[position]).line}: contraction with {rows} rows x {vectors} vectors x {lanes} lanes along {lane},"
+            f" operands {'in place' if item.a_direct else 'copied'} and {'in place' if item.b_direct else 'copied'}"
+        )
+    for value, number in numbers.items():
+        place = choice.decisions.places.get(number)
+        if place is not None and is_tile(value) and _stands(value):
+            kept = "inline" if place.inline else f"buffer {place.storage}"
+            yield f"%{number} (line {span_of(value).line}): {kept}: {place.reason}"
+
+
+def _stands(value: object) -> bool:
+    owner = getattr(value, "owner", None)
+    return owner is None or not hasattr(owner, "results") or is_anchored(owner)
+
+
+def _label(space: _Space, number: int) -> str:
+    label = space.kernel.op.labels.data.get(str(number))
+    return label.data if label is not None else f"d{number}"  # type: ignore[attr-defined]

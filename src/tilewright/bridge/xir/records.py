@@ -1,0 +1,77 @@
+"""The decisions of a plan, as frozen data that prints. Values and operations are named by their numbers in `Structure`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+__all__ = ["ContractPlan", "Decisions", "NestPlan", "Place", "Storage"]
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """One scratch buffer: dimensions from outermost to innermost, with element strides. Program lanes come innermost of all."""
+
+    owner: int
+    dtype: str
+    dims: tuple[int, ...]
+    extents: tuple[int, ...]
+    strides: tuple[int, ...]
+    size: int
+
+    def stride_of(self, dim: int) -> int | None:
+        """The element stride of a dimension, None when the buffer lacks it."""
+        return self.strides[self.dims.index(dim)] if dim in self.dims else None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where one tile lives: `inline` is recomputed by its consumers, else the number of the buffer's owner."""
+
+    storage: int | None
+    reason: str
+
+    @property
+    def inline(self) -> bool:
+        return self.storage is None
+
+
+@dataclass(frozen=True, slots=True)
+class NestPlan:
+    """One loop nest: axes from outermost to innermost; `lane` is the vectorised dimension, `fold` says that lanes are folded."""
+
+    what: str
+    axes: tuple[int, ...]
+    lane: int | None
+    width: int
+    fold: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ContractPlan:
+    """One contraction. `a` supplies rows and `b` the lanes, swapped from the written order when `swapped`.
+
+    `outer` dimensions become loops around it (batch, further rows, columns and contracted dimensions, in that order).
+    """
+
+    swapped: bool
+    row: int | None
+    lane: int | None
+    k: int
+    outer: tuple[int, ...]
+    a_direct: bool
+    b_direct: bool
+    tile: tuple[int, int, int]
+    in_place: bool
+    from_zero: bool
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """Everything that lowering obeys, for one choice of lanes."""
+
+    places: Mapping[int, Place] = field(default_factory=dict[int, Place])
+    storages: Mapping[int, Storage] = field(default_factory=dict[int, Storage])
+    nests: Mapping[int, NestPlan] = field(default_factory=dict[int, NestPlan])
+    contracts: Mapping[int, ContractPlan] = field(default_factory=dict[int, ContractPlan])
+    staged: frozenset[tuple[int, int]] = frozenset()
+    disjoint: frozenset[tuple[int, int]] = frozenset()
+    scratch_bytes: int = 0
