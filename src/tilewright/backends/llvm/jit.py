@@ -93,6 +93,12 @@ class Library:
         self._addresses.clear()
         self._unload()
 
+    def keep(self) -> None:
+        """Never unload: for code that threads of its own run until the process ends."""
+        kept = self._unload.detach()
+        if kept is not None:
+            kept[2][0].detach()
+
     @property
     def closed(self) -> bool:
         return not self._unload.alive

@@ -1,5 +1,6 @@
 """LLVM IR as text: modules and functions. One instruction is one formatted line, so writing is as fast as formatting.
 
+Example:
     module = Module()
     f = module.function("scale", [Parameter("x", PTR, ("noalias",)), Parameter("n", I64)])
     with f.up_to(f.argument("n")) as each:

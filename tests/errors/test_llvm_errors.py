@@ -1,0 +1,43 @@
+"""Causes of the LLVM library. They are our own bugs or a damaged installation, so the library itself is asked."""
+
+import re
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from tests.errors.harness import check_golden
+from tilewright.backends.llvm.jit import compile_object, load
+from tilewright.backends.llvm.target import Target
+from tilewright.backends.llvm.text import Module
+from tilewright.backends.llvm.types import I32, I64
+from tilewright.backends.llvm.values import constant
+from tilewright.core.errors import TilewrightError, ToolchainError
+
+SEVEN = "define i32 @seven() { ret i32 7 }"
+CAUSES: dict[str, Callable[[], object]] = {
+    "TW510": lambda: compile_object("define void @f() { ret i32 0 }", name="softmax"),
+    "TW511": lambda: load(b"not an object", ["seven"], name="softmax"),
+    "TW512": lambda: compile_object(SEVEN, Target("nowhere-unknown-none", "generic")),
+    "TW910": lambda: Module().function("f", []).add(constant(I32, 1), constant(I64, 1)),
+}
+
+
+@pytest.mark.parametrize("code", CAUSES)
+def test_golden(code: str) -> None:
+    with pytest.raises(TilewrightError) as caught:
+        CAUSES[code]()
+    error = caught.value
+    if isinstance(error, ToolchainError) and error.artifact:
+        Path(error.artifact).unlink()
+    check_golden(code, re.sub(r"tilewright-softmax-\w+", "tilewright-softmax-xxxx", str(error)))
+
+
+def test_golden_of_a_missing_llvmlite(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "llvmlite", None)
+    monkeypatch.delitem(sys.modules, "tilewright.backends.llvm._llvmlite", raising=False)
+    with pytest.raises(ToolchainError) as caught:
+        import_module("tilewright.backends.llvm._llvmlite")
+    check_golden("TW513", str(caught.value))

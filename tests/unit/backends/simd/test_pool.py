@@ -1,0 +1,116 @@
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+
+from tests.unit.backends.simd.tasks import WORKERS, address, task, words
+from tilewright.backends.simd.pool import WorkerPool, worker_pool
+from tilewright.core.config import config
+
+
+@pytest.fixture(scope="module")
+def pool() -> WorkerPool:
+    return WorkerPool(8)
+
+
+def until(condition: Callable[[], bool]) -> bool:
+    """Whether the condition came true within ten seconds."""
+    limit = time.monotonic() + 10
+    while not condition():
+        if time.monotonic() > limit:
+            return False
+        time.sleep(0.001)
+    return True
+
+
+@pytest.mark.parametrize("threads", [1, 2, 8])
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 7, 64, 1000])
+def test_every_task_runs_exactly_once(pool: WorkerPool, threads: int, count: int) -> None:
+    seen = words(count + 1)
+    for launch in range(1, 51):
+        pool.run(task("count"), address(seen), count, threads)
+        assert (seen[:count] == launch).all()
+    assert seen[count] == 0
+
+
+def test_many_tiny_launches_lose_and_repeat_nothing(pool: WorkerPool) -> None:
+    seen = words(3)
+    for _ in range(5000):
+        pool.run(task("count"), address(seen), 3, 3)
+    assert seen.tolist() == [5000] * 3
+
+
+def test_tasks_that_give_up_their_core_run_once(pool: WorkerPool) -> None:
+    seen = words(200)
+    for _ in range(20):
+        pool.run(task("yielding"), address(seen), 200, 8)
+    assert (seen == 20).all()
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5, 8])
+def test_worker_numbers_are_below_the_thread_count_and_never_shared(pool: WorkerPool, threads: int) -> None:
+    seen = words(WORKERS + 3)
+    for _ in range(200):
+        pool.run(task("occupy"), address(seen), 40, threads)
+    violations, greatest, total = seen[WORKERS:]
+    assert violations == 0
+    assert greatest < threads
+    assert total == 200 * 40
+    assert not seen[:WORKERS].any()
+
+
+def test_worker_numbers_are_below_the_task_count(pool: WorkerPool) -> None:
+    seen = words(WORKERS + 3)
+    for _ in range(200):
+        pool.run(task("occupy"), address(seen), 2, 8)
+    assert seen[WORKERS + 1] < 2
+
+
+def test_workers_sleep_when_idle_and_wake_for_the_next_launch(pool: WorkerPool) -> None:
+    seen = words(4)
+    for launch in range(1, 6):
+        pool.run(task("count"), address(seen), 4, 4)
+        assert (seen == launch).all()
+        assert until(lambda: pool.state().sleepers == pool.state().workers > 0)
+
+
+def test_a_nested_launch_runs_inline(pool: WorkerPool) -> None:
+    context = words(16)
+    context[:3] = pool.entry, task("count"), 8
+    pool.run(task("nest"), address(context), 6, 4)
+    assert context[8:16].tolist() == [6] * 8
+
+
+def test_launches_of_several_python_threads_do_not_mix(pool: WorkerPool) -> None:
+    seen = [words(100) for _ in range(4)]
+
+    def launch(mine: int) -> None:
+        for _ in range(300):
+            pool.run(task("count"), address(seen[mine]), 100, 4)
+
+    callers = [threading.Thread(target=launch, args=(mine,)) for mine in range(4)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join()
+    assert all((each == 300).all() for each in seen)
+    assert not pool.state().busy
+
+
+def test_workers_are_created_only_as_far_as_launches_need_them() -> None:
+    fresh = WorkerPool(4)
+    seen = words(64)
+    assert fresh.state().workers == 0
+    fresh.run(task("count"), address(seen), 64, 1)
+    assert fresh.state().workers == 0
+    fresh.run(task("count"), address(seen), 2, 4)
+    assert fresh.state().workers == 1
+    fresh.run(task("count"), address(seen), 64, 99)
+    assert fresh.state().workers == 3
+    assert (seen[2:] == 2).all()
+
+
+def test_the_shared_pool_is_one_and_follows_the_setting() -> None:
+    assert worker_pool() is worker_pool()
+    assert worker_pool().threads == config().num_threads
