@@ -51,7 +51,7 @@ def attention(
             values = V[coord(head, k0, 0), shape(h, k, e)]
             step.stage("scores")
             seen = iota(k) + k0 < T
-            if causal:                                   # a host value: one of two kernels is captured
+            if causal:  # a host value: one of two kernels is captured
                 seen = seen & (iota(k) + k0 <= iota(q) + q0)
             scores = where(seen, mma(query, keys, zeros(f32, shape(h, q, k))) * factor, LOWEST)
             peak = maximum(top, reduce(scores, k, maximum))

@@ -15,11 +15,11 @@ def gemm(A: ConstView2[f32], B: ConstView2[f32], C: View2[f32], *, bm: int = 64,
         for step in nest.pipeline(shape(gk), window=2):
             k0 = step.index() * bk
             step.stage("load")
-            a = A[coord(m0, k0), shape(m, k)]            # one load: a snapshot, zero-filled outside
+            a = A[coord(m0, k0), shape(m, k)]  # one load: a snapshot, zero-filled outside
             b = B[coord(k0, n0), shape(k, n)]
             step.stage("compute")
-            acc = mma(a, b, acc)                         # carried by assignment
-        C.at(coord(m0, n0), shape(m, n)).store(acc)      # the only kind of write
+            acc = mma(a, b, acc)  # carried by assignment
+        C.at(coord(m0, n0), shape(m, n)).store(acc)  # the only kind of write
 
 
 @tile.kernel

@@ -31,7 +31,7 @@ def softmax(X: ConstView2[f32], Y: View2[f32], *, rows: int = 4):
     for nest in parallel(shape(g)):
         here = coord(nest.index() * rows, 0)
         x = X[here, shape(r, c)]
-        e = exp(x - reduce(x, c, maximum))               # one tile, read twice
+        e = exp(x - reduce(x, c, maximum))  # one tile, read twice
         Y.at(here, shape(r, c)).store(e / reduce(e, c, add))
 
 

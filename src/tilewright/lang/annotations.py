@@ -107,7 +107,7 @@ _RANKS: Mapping[type, int] = types.MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class ViewAnnotation:
-    """What an annotation says: the class of the view, its rank, its element type (None: any), whether it may be absent."""
+    """What an annotation says. `dtype` None means any; an `optional` argument may be absent."""
 
     kind: type[ViewBase[Any, Any, Any, Any]]
     rank: int

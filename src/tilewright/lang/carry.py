@@ -43,7 +43,8 @@ class Escaped(NotAValue):
 
     def refuse(self) -> NoReturn:
         labels = () if not self._span.line else (Label(self._span, f"`{self._name}` was made here"),)
-        raise CaptureError(CLOSED_VALUE.at(user_span(), what=f"`{self._name}`, a variable of {self._region},", labels=labels))
+        what = f"`{self._name}`, a variable of {self._region},"
+        raise CaptureError(CLOSED_VALUE.at(user_span(), what=what, labels=labels))
 
     def __getattr__(self, name: str) -> NoReturn:
         self.refuse()

@@ -1,7 +1,7 @@
 """The capture in progress: where operations go, which regions are open, which dimensions exist."""
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -116,7 +116,7 @@ def emit(op: OpT, span: Span | None = None) -> OpT:
 
 
 @contextmanager
-def capturing(capture: Capture) -> Iterator[Capture]:
+def capturing(capture: Capture) -> Generator[Capture]:
     """Makes `capture` the one in progress. Raises CaptureError (TW104) when another one is."""
     outer = _ACTIVE.get()
     if outer is not None:
@@ -126,5 +126,3 @@ def capturing(capture: Capture) -> Iterator[Capture]:
         yield capture
     finally:
         _ACTIVE.reset(token)
-
-

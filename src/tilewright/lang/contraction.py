@@ -112,7 +112,8 @@ def matmul(a: object, b: object) -> SSAValue:
         left = relabel(left, SpaceAttr.of([*x.axes[:-1], inner]))
         right = relabel(right, SpaceAttr.of([*y.axes[:-2], inner, y.axes[-1]]))
     if y.dims[-1] in space_of(left).dims:
-        raise _no_roles(f"the axis {_label(y.axes[-1])} is in a and last in b, so it would not be a new one", left, right)
+        problem = f"the axis {_label(y.axes[-1])} is in a and last in b, so it would not be a new one"
+        raise _no_roles(problem, left, right)
     dtype = typed(a, "matmul").dtype
     wide = accumulator(dtype)
     space = SpaceAttr.of([*x.axes[:-1], *(axis for axis in y.axes if axis.dim not in space_of(left).dims)])

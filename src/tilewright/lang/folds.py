@@ -130,7 +130,5 @@ def scan(
     pair = (element, state) if kind is Policy.FOLD_RIGHT else (state, element)
     emit(YieldOp([use(reducer(*pair))]))
     capture.leave(frame)
-    op = emit(
-        ScanOp([operand], [seed], axis.dim, kind, exclusive=exclusive, reverse=reverse, body=Body(block))
-    )
+    op = emit(ScanOp([operand], [seed], axis.dim, kind, exclusive=exclusive, reverse=reverse, body=Body(block)))
     return Tile(cast_to(source.dtype, StagedBase(op.results[0], capture)), capture)

@@ -18,11 +18,15 @@ _MISSING = object()
 _GLOBAL_READS = ("LOAD_GLOBAL", "LOAD_NAME")
 _CLOSURE_READS = ("LOAD_DEREF", "LOAD_CLASSDEREF")
 _ATTRIBUTE_READS = ("LOAD_ATTR", "LOAD_METHOD")
+_PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """One place outside the kernel and what was there, kept alive so that its identity stays its own. `owner` is a namespace, a cell, or an object with attributes."""
+    """One place outside the kernel and what was there, kept alive so that its identity stays its own.
+
+    `owner` is a namespace, a cell, or an object with attributes.
+    """
 
     owner: object
     name: str
@@ -86,9 +90,7 @@ def _reads(function: FunctionType) -> Iterator[_Read]:
     yield from _reads_of_code(function.__code__, function.__globals__, cells)
 
 
-def _reads_of_code(
-    code: CodeType, namespace: dict[str, Any], cells: Mapping[str, CellType]
-) -> Iterator[_Read]:
+def _reads_of_code(code: CodeType, namespace: dict[str, Any], cells: Mapping[str, CellType]) -> Iterator[_Read]:
     instructions = list(dis.get_instructions(code))
     for place, instruction in enumerate(instructions):
         name = instruction.argval
@@ -140,8 +142,8 @@ def _look_up(owner: object, name: str) -> object:
 
 
 def fingerprint(value: object, depth: int = 4) -> object:
-    """What changes when a container or a simple object is changed in place; what is watched by identity gives its identity."""
-    if isinstance(value, bool | int | float | complex | str | bytes | type(None)):
+    """What changes when a value or the contents of a container change; the identity of what has no contents."""
+    if isinstance(value, _PLAIN):
         return type(value), repr(value)
     if isinstance(value, MethodType):
         return id(value.__func__), fingerprint(value.__self__, depth - 1)

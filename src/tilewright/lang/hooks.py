@@ -1,6 +1,5 @@
 """What rewritten kernels call: the ends of regions, and the operators that Python does not let a class define."""
 
-import sys
 from collections.abc import Sequence
 
 from tilewright.core.codes.capture import REGION_HEADER, STAGED_IF, STAGED_WHILE, STORED_AWAY
@@ -11,6 +10,7 @@ from tilewright.ir.ops.elementwise import LogicalAndOp, LogicalNotOp, LogicalOrO
 from tilewright.lang import operations
 from tilewright.lang.base import StagedBase
 from tilewright.lang.carry import OpenRegion
+from tilewright.lang.frames import caller_variables
 from tilewright.lang.nests import Region
 from tilewright.lang.pytrees import holds_staged
 from tilewright.lang.refusing import NotAValue
@@ -27,17 +27,17 @@ class Hooks:
         if not isinstance(region, Region):
             problem = f"gives a {type(region).__name__}, not a region"
             raise CaptureError(REGION_HEADER.at(user_span(), problem=problem))
-        return OpenRegion.open(region, names, sys._getframe(1).f_locals)  # noqa: SLF001
+        return OpenRegion.open(region, names, caller_variables())
 
     def leave(self, opened: OpenRegion) -> None:
         """Closes a region at the end of its body."""
-        opened.close(sys._getframe(1).f_locals)  # noqa: SLF001
+        opened.close(caller_variables())
 
     def stored(self, value: object, opened: OpenRegion, root: str | None, target: str) -> object:
         """`value`, which is about to be stored into an attribute or item of `root`. Raises CaptureError (TW119) when
         it is staged and the object is older than the region.
         """
-        owner = sys._getframe(1).f_locals.get(root or "")  # noqa: SLF001
+        owner = caller_variables().get(root or "")
         if isinstance(owner, NotAValue | StagedBase) or not holds_staged(value):
             return value
         is_new = root is not None and root in opened.names and opened.before.get(root) is not owner

@@ -54,7 +54,8 @@ class KernelDefinition:
             what = "`await` or `yield`"
             raise CaptureError(REGION_SYNTAX.at(self.span, what=what, remedy="a kernel is an ordinary function"))
         self.signature: KernelSignature = read_signature(function, self.span)
-        functools.update_wrapper(self, function)
+        self.__name__, self.__qualname__, self.__doc__ = function.__name__, function.__qualname__, function.__doc__
+        self.__module__, self.__wrapped__ = function.__module__, function
 
     def __repr__(self) -> str:
         return f"<tile kernel {self.name}>"
@@ -179,13 +180,13 @@ def _check_end(definition: KernelDefinition, capture: Capture, result: object) -
 
 
 @overload
-def kernel(function: Callable[..., None]) -> KernelDefinition: ...
+def kernel(function: Callable[..., None], /) -> KernelDefinition: ...
 @overload
 def kernel(*, name: str | None = None, **options: object) -> Callable[[Callable[..., None]], KernelDefinition]: ...
 def kernel(
-    function: Callable[..., None] | None = None, *, name: str | None = None, **options: object
+    *functions: Callable[..., None], name: str | None = None, **options: object
 ) -> KernelDefinition | Callable[[Callable[..., None]], KernelDefinition]:
-    """Makes a kernel of a function, for capture alone; `tile.kernel` makes one that can be called too."""
-    if function is None:
-        return lambda each: KernelDefinition(each, name=name, **options)
-    return KernelDefinition(function, name=name, **options)
+    """Makes a kernel of a function, as `@tile.kernel` or `@tile.kernel(name=..., ...)`. Options are kept for calls."""
+    if functions:
+        return KernelDefinition(functions[0], name=name, **options)
+    return lambda function: KernelDefinition(function, name=name, **options)

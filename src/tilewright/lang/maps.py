@@ -20,9 +20,7 @@ from tilewright.lang.operations import constant
 __all__ = ["broadcast_to", "build_map", "fits", "iota", "relabel", "reshape"]
 
 
-def build_map(
-    dtype: type[DType], space: SpaceAttr, element: Callable[[Sequence[SSAValue]], SSAValue]
-) -> SSAValue:
+def build_map(dtype: type[DType], space: SpaceAttr, element: Callable[[Sequence[SSAValue]], SSAValue]) -> SSAValue:
     """A map over `space`; `element` makes the scalar at the given indices, one i64 for each axis."""
     capture = current("map")
     op = emit(MapOp(TileType.of(dtype, space)))
@@ -54,8 +52,8 @@ def relabel(tile: SSAValue, space: SpaceAttr) -> SSAValue:
 
 def fits(source: SpaceAttr, target: SpaceAttr) -> bool:
     """Whether every axis of `source` is in `target`, with its extent or as a single element."""
-    return all(target.extent_of(axis.dim) is not None and axis.extent in (1, target.extent_of(axis.dim))
-               for axis in source.axes)  # fmt: skip
+    pairs = [(axis.extent, target.extent_of(axis.dim)) for axis in source.axes]
+    return all(there is not None and extent in (1, there) for extent, there in pairs)
 
 
 def broadcast_to(tile: SSAValue, space: SpaceAttr) -> SSAValue:
@@ -63,7 +61,7 @@ def broadcast_to(tile: SSAValue, space: SpaceAttr) -> SSAValue:
     kind = tile_type(tile)
     if not fits(kind.space, space):
         raise _refusal(
-            "broadcast_to", kind.space, space, "a tile repeats along axes it lacks or has once; its others must be there",
+            "broadcast_to", kind.space, space, "a tile repeats along axes it lacks or has once; its others are there",
             "give a shape that has the axes of the tile, or rename them with relabel(x, shape(...))",
         )  # fmt: skip
     if kind.space == space:
@@ -121,5 +119,8 @@ def _split(number: SSAValue, space: SpaceAttr) -> list[SSAValue]:
 
 
 def _refusal(op: str, before: SpaceAttr, after: SpaceAttr, reason: str, remedy: str) -> TileTypeError:
-    shown = {"before": shown_space(before), "after": shown_space(after)}
-    return TileTypeError(SHAPE_CHANGE.at(user_span(), op=op, reason=reason, remedy=remedy, **shown))
+    return TileTypeError(
+        SHAPE_CHANGE.at(
+            user_span(), op=op, before=shown_space(before), after=shown_space(after), reason=reason, remedy=remedy
+        )
+    )

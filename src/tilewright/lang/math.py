@@ -14,6 +14,7 @@ __all__ = [
 ]  # fmt: skip
 
 V = TypeVar("V", Tile, Scalar)
+Truth = Scalar | bool
 
 
 def exp(x: V) -> V:
@@ -116,7 +117,7 @@ def logical_and(a: Tile, b: Operand) -> Tile: ...
 @overload
 def logical_and(a: Operand, b: Tile) -> Tile: ...
 @overload
-def logical_and(a: Scalar | bool, b: Scalar | bool) -> Scalar: ...
+def logical_and(a: Truth, b: Truth) -> Scalar: ...
 def logical_and(a: Operand, b: Operand) -> Tile | Scalar:
     """Whether both conditions hold; what `and` means between staged values."""
     return wrap(operations.logical(ops.LogicalAndOp, "logical_and", a, b))
@@ -127,7 +128,7 @@ def logical_or(a: Tile, b: Operand) -> Tile: ...
 @overload
 def logical_or(a: Operand, b: Tile) -> Tile: ...
 @overload
-def logical_or(a: Scalar | bool, b: Scalar | bool) -> Scalar: ...
+def logical_or(a: Truth, b: Truth) -> Scalar: ...
 def logical_or(a: Operand, b: Operand) -> Tile | Scalar:
     """Whether a condition holds; what `or` means between staged values."""
     return wrap(operations.logical(ops.LogicalOrOp, "logical_or", a, b))
@@ -175,7 +176,7 @@ def where(condition: Operand, on_true: Tile, on_false: Operand) -> Tile: ...
 @overload
 def where(condition: Operand, on_true: Operand, on_false: Tile) -> Tile: ...
 @overload
-def where(condition: Scalar | bool, on_true: Scalar | Number, on_false: Scalar | Number) -> Scalar: ...
+def where(condition: Truth, on_true: Scalar | Number, on_false: Scalar | Number) -> Scalar: ...
 def where(condition: Operand, on_true: Operand, on_false: Operand) -> Tile | Scalar:
     """`on_true` where the condition holds, else `on_false`. Both are evaluated; it does not guard a load.
 
@@ -188,7 +189,7 @@ ite = where
 
 
 def cast(dtype: type[DType], x: V, *, saturating: bool = False) -> V:
-    """Converted to another element type, rounded once. `saturating` concerns float8: overflow gives the largest value."""
+    """Converted to another element type, rounded once. `saturating` is for float8: overflow gives the largest value."""
     return wrap_like(x, operations.cast_to(dtype, x, saturating=saturating))
 
 

@@ -67,8 +67,7 @@ class Memory(NotAValue):
             if frame is self._frame:
                 break
             if not frame.is_temporal:
-                values = {"region": frame.describe(), "kind": frame.kind}
-                raise EffectError(OUTER_MEMORY_WRITTEN.at(user_span(), **values))
+                raise EffectError(OUTER_MEMORY_WRITTEN.at(user_span(), region=frame.describe(), kind=frame.kind))
         tile = lifted(value, self.dtype, "store")
         if space_of(tile) != self.space:
             raise self._shape_change(tile)
@@ -120,5 +119,3 @@ def layout(shape: Shape, strides: Sequence[int]) -> Layout:
     if proof.is_storage_invalid:
         raise TileTypeError(UNSAFE_LAYOUT.at(user_span(), what=proof.reason))
     return Layout(shape, index_map)
-
-

@@ -176,7 +176,8 @@ def checked_policy(policy: object) -> Policy:
     if isinstance(policy, str) and policy in list(Policy):
         return Policy(policy)
     names = ", ".join(Policy)
-    raise _bad_policy(f"the policy {policy!r}", "a policy says which regroupings of a fold are permitted", f"use {names}")
+    reason = "a policy says which regroupings of a fold are permitted"
+    raise _bad_policy(f"the policy {policy!r}", reason, f"use {names}")
 
 
 def _checked_count(value: object, name: str) -> int:
@@ -194,9 +195,8 @@ def _checked_scope(scope: object, frame: Frame) -> str | None:
     if scope is None:
         return None
     if not isinstance(scope, str) or not scope:
-        raise _bad_policy(
-            f"the scope {scope!r}", "a scope is the name of a level of the target", "use scope='worker' or scope='group'"
-        )
+        reason, remedy = "a scope is the name of a level of the target", "use scope='worker' or scope='group'"
+        raise _bad_policy(f"the scope {scope!r}", reason, remedy)
     order = [level.value for level in Scope]
     for outer in frame.outward():
         bound = outer.scope

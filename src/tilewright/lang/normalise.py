@@ -44,5 +44,3 @@ def stored_tile(value: object, dtype: type[DType], space: SpaceAttr) -> SSAValue
             remedy="store to a block of the tile's own shape",
         )
     )  # fmt: skip
-
-

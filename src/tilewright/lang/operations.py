@@ -46,6 +46,8 @@ __all__ = [
     "lifted", "logical", "select", "typed", "unary",
 ]  # fmt: skip
 
+Number = bool | int | float
+
 
 class Coordinates(Protocol):
     """A handle that knows the coordinates of the open regions."""
@@ -55,7 +57,7 @@ class Coordinates(Protocol):
         ...
 
 
-def as_number(value: object) -> bool | int | float | None:
+def as_number(value: object) -> Number | None:
     """A host number as Python's own, NumPy's scalars included; None for anything else."""
     match value:
         case bool() | np.bool_():
@@ -68,7 +70,7 @@ def as_number(value: object) -> bool | int | float | None:
             return None
 
 
-def constant(dtype: type[DType], value: bool | int | float, space: SpaceAttr | None = None) -> SSAValue:
+def constant(dtype: type[DType], value: Number, space: SpaceAttr | None = None) -> SSAValue:
     """A constant scalar, or with `space` a tile of it. Raises TileTypeError (TW206) when `dtype` cannot hold it."""
     if not exact_literal(value, dtype):
         raise TileTypeError(BAD_LITERAL.at(user_span(), value=value, dtype=dtype))

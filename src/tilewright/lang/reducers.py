@@ -49,12 +49,8 @@ def _operation(op: type[ops.BinaryOp], name: str) -> Callable[[Operand, Operand]
     return lambda a, b: wrap(operations.binary(op, name, a, b))
 
 
-def _zero(dtype: type[DType]) -> Number:
-    return 0
-
-
-def _one(dtype: type[DType]) -> Number:
-    return 1
+def _always(value: Number) -> Callable[[type[DType]], Number]:
+    return lambda _: value
 
 
 def _lowest(dtype: type[DType]) -> Number:
@@ -65,7 +61,7 @@ def _highest(dtype: type[DType]) -> Number:
     return math.inf if dtype.is_float else int(dtype.max)
 
 
-add = Reducer("add", _operation(ops.AddOp, "add"), _zero)
-mul = Reducer("mul", _operation(ops.MulOp, "mul"), _one)
+add = Reducer("add", _operation(ops.AddOp, "add"), _always(0))
+mul = Reducer("mul", _operation(ops.MulOp, "mul"), _always(1))
 maximum = Reducer("maximum", _operation(ops.MaxOp, "maximum"), _lowest, needs_elements=True)
 minimum = Reducer("minimum", _operation(ops.MinOp, "minimum"), _highest, needs_elements=True)

@@ -9,7 +9,24 @@ from tilewright.core.source import user_span
 
 __all__ = ["NotAValue"]
 
-_OPERATORS = ["add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "floordiv", "rfloordiv", "mod", "rmod", "pow", "rpow", "matmul", "rmatmul", "and", "rand", "or", "ror", "xor", "rxor", "lshift", "rlshift", "rshift", "rrshift", "neg", "pos", "invert", "abs", "lt", "le", "gt", "ge", "eq", "ne", "bool", "len", "int", "float", "index", "contains"]
+_ARITHMETIC = (
+    "add",
+    "sub",
+    "mul",
+    "truediv",
+    "floordiv",
+    "mod",
+    "pow",
+    "matmul",
+    "and",
+    "or",
+    "xor",
+    "lshift",
+    "rshift",
+)
+_CONVERSIONS = ("bool", "len", "int", "float", "index", "contains")
+_OTHER = ("neg", "pos", "invert", "abs", "lt", "le", "gt", "ge", "eq", "ne", *_CONVERSIONS)
+_OPERATORS = (*_ARITHMETIC, *(f"r{name}" for name in _ARITHMETIC), *_OTHER)
 
 
 class NotAValue:

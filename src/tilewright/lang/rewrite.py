@@ -17,7 +17,6 @@ from copy import deepcopy
 from typing import TypeVar
 
 from tilewright.core.codes.capture import REGION_HEADER, REGION_SYNTAX
-from tilewright.core.diagnostics import Code
 from tilewright.core.errors import CaptureError
 from tilewright.core.source import Span
 from tilewright.lang.names import assigned_names, own_nodes
@@ -67,7 +66,7 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_Nonlocal(self, node: ast.Nonlocal) -> ast.AST:
         remedy = "return the value from the function and assign it where it is called"
-        raise self._refusal(REGION_SYNTAX, node, what=f"`nonlocal {', '.join(node.names)}`", remedy=remedy)
+        raise self._syntax(node, f"`nonlocal {', '.join(node.names)}`", remedy)
 
     def _block(self, body: list[ast.stmt]) -> list[ast.stmt]:
         found: list[ast.stmt] = []
@@ -81,7 +80,8 @@ class _Rewriter(ast.NodeTransformer):
         if kind is None:
             return self.generic_visit(node)
         if not isinstance(node.target, ast.Name):
-            raise self._refusal(REGION_HEADER, node.target, problem="binds something else than one name")
+            problem = "binds something else than one name"
+            raise CaptureError(REGION_HEADER.at(self._span(node.target), problem=problem))
         self._check_body(node)
         return self._region(node, node.target, kind)
 
@@ -234,10 +234,10 @@ class _Rewriter(ast.NodeTransformer):
         return node
 
     def _syntax(self, node: ast.AST, what: str, remedy: str) -> CaptureError:
-        return self._refusal(REGION_SYNTAX, node, what=what, remedy=remedy)
+        return CaptureError(REGION_SYNTAX.at(self._span(node), what=what, remedy=remedy))
 
-    def _refusal(self, code: Code, node: ast.AST, **values: str) -> CaptureError:
-        return CaptureError(code.at(span_at(node, self._file, self._qualname), **values))
+    def _span(self, node: ast.AST) -> Span:
+        return span_at(node, self._file, self._qualname)
 
 
 class _At:

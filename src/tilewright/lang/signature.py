@@ -1,10 +1,9 @@
 """The signature of a kernel: what its parameters are, and how arguments meet them."""
 
 import inspect
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import FrameType, FunctionType
+from types import FunctionType
 
 from tilewright.core.codes.capture import BAD_ARGUMENTS, BAD_PARAMETER
 from tilewright.core.codes.types import ARGUMENT_MISMATCH
@@ -13,6 +12,7 @@ from tilewright.core.errors import CaptureError, TileTypeError
 from tilewright.core.source import Span, user_span
 from tilewright.ir.types import compact_strides
 from tilewright.lang.annotations import ViewAnnotation, read_annotation
+from tilewright.lang.frames import variables_around
 from tilewright.lang.spaces import checked_extent
 
 __all__ = ["BoundArguments", "KernelSignature", "ParameterDefinition", "TensorShape", "tensor_shape"]
@@ -114,8 +114,9 @@ class KernelSignature:
         return dtype, given.strides if given.strides is not None else compact_strides(given.shape)
 
     def _mismatch(self, view: ParameterDefinition, expected: str, got: str) -> TileTypeError:
-        values = {"name": f"`{view.name}`", "kernel": self.kernel, "expected": expected, "got": got}
-        return TileTypeError(ARGUMENT_MISMATCH.at(user_span(), **values))
+        return TileTypeError(
+            ARGUMENT_MISMATCH.at(user_span(), name=f"`{view.name}`", kernel=self.kernel, expected=expected, got=got)
+        )
 
 
 def read_signature(function: FunctionType, span: Span) -> KernelSignature:
@@ -153,7 +154,7 @@ class _Hints:
 
     def __init__(self, function: FunctionType) -> None:
         self._function = function
-        self._locals = _definition_locals(function)
+        self._locals = variables_around(function)
 
     def value(self, annotation: object) -> object:
         if not isinstance(annotation, str):
@@ -169,11 +170,3 @@ class _Hints:
             return eval(annotation, self._function.__globals__, {**self._locals, **closure})
         except (NameError, SyntaxError, AttributeError, TypeError):
             return annotation
-
-
-def _definition_locals(function: FunctionType) -> Mapping[str, object]:
-    """The variables of the innermost frame that runs code of the function's file: where its `def` stands."""
-    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001
-    while frame is not None and frame.f_code.co_filename != function.__code__.co_filename:
-        frame = frame.f_back
-    return {} if frame is None else dict(frame.f_locals)

@@ -18,9 +18,8 @@ from tilewright.lang.rewrite import HOOK_NAME, rewrite
 __all__ = ["Rewritten", "rewritten"]
 
 _OUTER = "_tw_outer"
-_FUTURES = 0
-for _feature in __future__.all_feature_names:
-    _FUTURES |= getattr(__future__, _feature).compiler_flag
+# The flags are distinct bits, so their sum is their union.
+_FUTURES: int = sum(getattr(__future__, feature).compiler_flag for feature in __future__.all_feature_names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +78,7 @@ def _first_line(node: ast.FunctionDef) -> int:
 
 def _matches(tree: ast.Module, code: CodeType) -> bool:
     """Whether compiling the text gives the code that runs."""
-    module = compile(tree, code.co_filename, "exec", code.co_flags & _FUTURES, dont_inherit=True)
+    module: CodeType = compile(tree, code.co_filename, "exec", code.co_flags & _FUTURES, dont_inherit=True)
     return any(
         found == code and found.co_qualname == code.co_qualname and same_places(found, code)
         for found in nested_codes(module)
@@ -127,7 +126,7 @@ def _compiled(definition: ast.FunctionDef, code: CodeType) -> CodeType:
     ]
     outer = ast.FunctionDef(_OUTER, _no_arguments(), [*bindings, definition], [])
     module = ast.fix_missing_locations(ast.Module([outer], []))
-    compiled = compile(module, code.co_filename, "exec", code.co_flags & _FUTURES, dont_inherit=True)
+    compiled: CodeType = compile(module, code.co_filename, "exec", code.co_flags & _FUTURES, dont_inherit=True)
     found = next(each for each in nested_codes(compiled) if each.co_name == code.co_name)
     return _renamed(found, found.co_qualname, code.co_qualname)
 

@@ -25,9 +25,7 @@ __all__ = ["update_points", "update_tile"]
 _KINDS = ((add, UpdateKind.ADD), (minimum, UpdateKind.MINIMUM), (maximum, UpdateKind.MAXIMUM))
 
 
-def update_points(
-    view: SSAValue, coords: Sequence[object], value: object, reducer: object, where: object
-) -> None:
+def update_points(view: SSAValue, coords: Sequence[object], value: object, reducer: object, where: object) -> None:
     """One update at every point of the joint space of the operands."""
     kind = _kind(reducer)
     dtype = dtype_of(view_type(view).element)

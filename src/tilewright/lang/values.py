@@ -179,7 +179,6 @@ class Scalar(Staged["Scalar | Number"]):
     __slots__ = ()
 
 
-
 class Tile(Staged["Tile | Scalar | Number"]):
     """An immutable block of numbers over a space of axes."""
 
@@ -199,7 +198,6 @@ class Tile(Staged["Tile | Scalar | Number"]):
 
     def __matmul__(self, other: "Tile") -> "Tile":
         return Tile(contraction.matmul(self, other), self.capture)
-
 
     def __getitem__(self, key: object) -> NoReturn:
         self._refuse("indexing", "take an element with x.at(coord(...)), or load another tile from the view")

@@ -1,7 +1,7 @@
 """Views: the parameters of a kernel, and the handles through which tiles and elements are loaded and stored."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, TypeVar, final, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, TypeVar, cast, final, overload
 
 from xdsl.ir import SSAValue
 
@@ -23,15 +23,17 @@ from tilewright.lang.spaces import Coord, Shape
 from tilewright.lang.updates import update_points, update_tile
 from tilewright.lang.values import Number, Operand, Scalar, Tile
 
-__all__ = ["ConstElementRef", "ConstTileRef", "ElementRef", "Index", "TileRef", "ConstView", "View", "ViewBase", "bounds"]
+__all__ = [
+    "ConstElementRef", "ConstTileRef", "ConstView", "ElementRef", "Index", "TileRef", "View", "ViewBase", "bounds",
+]  # fmt: skip
 
 Index = int | Scalar
 Key = tuple[Coord, Shape] | tuple[Coord, Shape, Bounds]
 
 _S = TypeVar("_S", bound="tuple[int, ...]")
 _I = TypeVar("_I")
-_E = TypeVar("_E", covariant=True)
-_R = TypeVar("_R", covariant=True)
+_E_co = TypeVar("_E_co", covariant=True)
+_R_co = TypeVar("_R_co", covariant=True)
 
 
 @final
@@ -60,15 +62,13 @@ class _Handle(NotAValue):
 class ConstTileRef(_Handle):
     """A block of a const view, at an origin and of a shape."""
 
-    def __init__(
-        self, view: "ViewBase[Any, Any, Any, Any]", origin: Coord, shape: Shape, mode: Bounds
-    ) -> None:
+    def __init__(self, view: "ViewBase[Any, Any, Any, Any]", origin: Coord, shape: Shape, mode: Bounds) -> None:
         super().__init__(view, origin.items)
         self._shape = shape
         self._mode = mode
 
     def load(self, *, fill: Scalar | Number | None = None, where: Operand | None = None) -> Tile:
-        """The block as a tile: a snapshot, with `fill` (zero by default) outside the view and where `where` is false."""
+        """The block as a tile: a snapshot, with `fill` (default zero) outside the view and where `where` is false."""
         ssa, capture = self._view.reading("a load")
         dtype = self._view.dtype
         filler = None if fill is None else lifted(fill, dtype, "fill")
@@ -135,7 +135,7 @@ class ElementRef(ConstElementRef):
         emit(StoreElementOp(ssa, self._indices(), lifted(value, self._view.dtype, "store"), predicate=predicate))
 
 
-class ViewBase(NotAValue, Generic[_S, _I, _E, _R]):
+class ViewBase(NotAValue, Generic[_S, _I, _E_co, _R_co]):
     """A typed window on a buffer. `_S` is the type of its shape, `_I` that of an element's position."""
 
     noun = "a view"
@@ -168,31 +168,27 @@ class ViewBase(NotAValue, Generic[_S, _I, _E, _R]):
     def __getitem__(self, key: Key) -> Tile: ...
 
     @overload
-    def __getitem__(self, key: _I) -> _E: ...
+    def __getitem__(self, key: _I) -> _E_co: ...
 
     def __getitem__(self, key: Any) -> Any:
         """`A[coord, shape]` loads a tile, `A[i, j]` is the handle of an element."""
-        items: tuple[object, ...] = key if isinstance(key, tuple) else (key,)
+        items = cast("tuple[object, ...]", key) if isinstance(key, tuple) else (key,)
         if any(isinstance(item, Coord | Shape | Bounds) for item in items):
             return self.at(*items).load()  # pyright: ignore[reportArgumentType, reportAttributeAccessIssue, reportUnknownVariableType, reportUnknownMemberType]
         self._check_rank("the position of an element", len(items))
         return self._element_ref(self, items)
 
-    def at(self, origin: Coord, shape: Shape, bounds: Bounds = Bounds.ZERO) -> _R:
+    def at(self, origin: Coord, shape: Shape, bounds: Bounds = Bounds.ZERO) -> _R_co:
         """The block at `origin` of the given shape, to be loaded or stored.
 
         Raises TileTypeError: TW207 for arguments of other types, TW210 when a rank is not the view's.
         """
-        remedy = f"write {self.name}.at(coord(...), shape(...), bounds.zero or bounds.assume)"
-        for item, kind in ((origin, Coord), (shape, Shape), (bounds, Bounds)):
-            if not isinstance(item, kind):
-                what = f"a {type(item).__name__}"
-                raise TileTypeError(BAD_OPERAND.at(user_span(), what=what, op="a tile access", remedy=remedy))
+        _check_kinds(((origin, Coord), (shape, Shape), (bounds, Bounds)), self.name)
         self._check_rank("the origin of a tile", len(origin.items))
         self._check_rank("the shape of a tile", shape.rank)
         return self._tile_ref(self, origin, shape, bounds)  # pyright: ignore[reportReturnType]
 
-    def __call__(self, origin: Coord, shape: Shape, bounds: Bounds = Bounds.ZERO) -> _R:
+    def __call__(self, origin: Coord, shape: Shape, bounds: Bounds = Bounds.ZERO) -> _R_co:
         """The same as `at`."""
         return self.at(origin, shape, bounds)
 
@@ -221,6 +217,15 @@ class ViewBase(NotAValue, Generic[_S, _I, _E, _R]):
     def refuse_write(self, op: str) -> NoReturn:
         """Raises the error for a write through a const view (EffectError, TW351)."""
         raise EffectError(CONST_VIEW_WRITTEN.at(user_span(), op=op, view=self.name))
+
+
+def _check_kinds(given: Sequence[tuple[object, type]], view: str) -> None:
+    """Refuses arguments of a tile access that are something else (TW207)."""
+    for item, kind in given:
+        if not isinstance(item, kind):
+            remedy = f"write {view}.at(coord(...), shape(...), bounds.zero or bounds.assume)"
+            what = f"a {type(item).__name__}"
+            raise TileTypeError(BAD_OPERAND.at(user_span(), what=what, op="a tile access", remedy=remedy))
 
 
 class View(ViewBase[_S, _I, ElementRef, TileRef]):
