@@ -68,7 +68,7 @@ class DispatchCommand(Command):
         """The footprint of every argument that the kernel uses, which may be less than the view."""
         arguments = self.invocation.shader.metadata.arguments
         pairs = zip(arguments, self.invocation.views, strict=True)
-        return [view.access(argument.usage, argument.minimum_size_bytes) for argument, view in pairs if argument.usage]
+        return [view.access(argument.usage, argument.minimum_size_bytes) for argument, view in pairs]
 
     def describe(self) -> str:
         return f"the dispatch of {self.invocation.shader.metadata.name}"

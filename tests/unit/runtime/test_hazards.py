@@ -1,5 +1,6 @@
 """Hazard tracking against a model that keeps one record per byte and every event of the past."""
 
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -42,6 +43,14 @@ class Model:
     touched: list[tuple[int, int, int, int, Usage]] = field(default_factory=list[tuple[int, int, int, int, Usage]])
     serial: int = 0
 
+    def admit_all(self, stream: int, steps: list[tuple[list[Access], int | None, int | None]]) -> bool:
+        """All steps or, when one of them races, none."""
+        before = deepcopy(self)
+        if all(self.admit(stream, *step) for step in steps):
+            return True
+        vars(self).update(vars(before))
+        return False
+
     def admit(self, stream: int, accesses: list[Access], waits: int | None, signals: int | None) -> bool:
         known = self.known.get(stream, set()) | self.host | self.fences.get(-1 if waits is None else waits, set())
         for access in accesses:
@@ -70,11 +79,12 @@ accesses = st.builds(
     st.sampled_from([Usage.NONE, Usage.READ, Usage.WRITE, Usage.READ_WRITE]),
 )  # fmt: skip
 optional_fence = st.none() | st.integers(0, FENCES - 1)
-steps = st.tuples(st.integers(1, STREAMS), st.lists(accesses, max_size=2), optional_fence, optional_fence)
+steps = st.tuples(st.lists(accesses, max_size=2), optional_fence, optional_fence)
+command_lists = st.tuples(st.integers(1, STREAMS), st.lists(steps, min_size=1, max_size=3))
 synchronizations = st.integers(1, STREAMS)
 
 
-@given(st.lists(steps | synchronizations, max_size=25))
+@given(st.lists(command_lists | synchronizations, max_size=20))
 def test_the_tracker_agrees_with_the_model(events: "list[Any]") -> None:
     tracker, model, monitor = HazardTracker(), Model(), Monitor()
     fences: dict[int, Fence] = {}
@@ -83,13 +93,17 @@ def test_the_tracker_agrees_with_the_model(events: "list[Any]") -> None:
             tracker.host_learns(tracker.clock(event))
             model.host |= model.known.get(event, set())
             continue
-        stream, touched, waits, signals = event
-        fence = Fence(monitor)
-        step = Step(touched, fences.get(-1 if waits is None else waits), None if signals is None else fence)
-        conflict = tracker.admit(stream, [step])
-        assert (conflict is None) == model.admit(stream, touched, waits, signals)
-        if conflict is None and signals is not None:
-            fences[signals] = fence
+        stream, commands = event
+        staged, given = dict(fences), list[Step]()
+        for touched, waits, signals in commands:
+            waited = None if waits is None else staged.get(waits)
+            fence = None
+            if signals is not None:
+                fence = staged[signals] = Fence(monitor)
+            given.append(Step(touched, waited, fence))
+        accepted = tracker.admit(stream, given) is None
+        assert accepted == model.admit_all(stream, commands)
+        fences = staged if accepted else fences
 
 
 def access(begin: int, end: int, usage: Usage, handle: int = 1) -> Access:

@@ -8,6 +8,7 @@ from tilewright.core.abi import Usage
 from tilewright.core.dtypes import f32
 from tilewright.core.errors import DispatchError, InternalError
 from tilewright.runtime import Buffer, CommandList, Device, Stream, host_callback, synchronize
+from tilewright.runtime.hazards import HazardTracker
 from tilewright.runtime.interface import Binding
 from tilewright.runtime.validation import ValidatedDevice
 
@@ -120,6 +121,38 @@ def test_a_refused_list_leaves_everything_untouched(
     with pytest.raises(DispatchError, match="TW621"):
         event.synchronize()
     a << other.copy_from(HOST)
+
+
+def test_a_signal_inside_a_list_covers_what_is_before_it(
+    validated: Device, streams: tuple[Stream, Stream], buffer: Buffer
+) -> None:
+    a, b = streams
+    event = validated.create_event()
+    a << (CommandList() << buffer[:8].copy_from(HOST[:8]) << event.signal() << buffer[8:].copy_from(HOST[:8]))
+    b << event.wait() << buffer[:8].copy_to(HOST[:8].copy())
+    refused(b, buffer[8:].copy_to(HOST[:8].copy()))
+
+
+def test_a_forgotten_signal_still_orders(validated: Device, streams: tuple[Stream, Stream], buffer: Buffer) -> None:
+    a, b = streams
+    timeline = validated.create_timeline()
+    a << buffer.copy_from(HOST) << timeline.signal(1)
+    for value in range(2, 600):
+        b << timeline.signal(value)
+        while value == 500 and not timeline.history.fences[400].done:
+            pass
+    assert len(timeline.history.fences) < 600
+    c = validated.create_stream()
+    c << timeline.wait(1) << buffer.copy_from(HOST)
+
+
+def test_a_destroyed_buffer_leaves_no_record(validated: Device, streams: tuple[Stream, Stream]) -> None:
+    a, _ = streams
+    tracker: HazardTracker = getattr(validated.context.layer, "_tracker")  # noqa: B009 - the layer is a protocol
+    with validated.create_buffer(f32, 16) as buffer:
+        a << buffer.copy_from(HOST) << synchronize()
+        assert tracker.recorded(buffer.handle) == 1
+    assert tracker.recorded(buffer.handle) == 0
 
 
 def test_without_validation_races_are_the_users(unchecked: Device) -> None:
