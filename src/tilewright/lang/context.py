@@ -1,9 +1,8 @@
 """The capture in progress: where operations go, which regions are open, which dimensions exist."""
 
 import itertools
-from collections.abc import Generator, Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Iterator, Mapping
+from contextvars import ContextVar, Token
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
@@ -81,6 +80,10 @@ class Capture:
             self._positional[distance] = self.fresh_dim(f"positional.{distance}")
         return self._positional[distance]
 
+    def is_positional(self, dim: DimAttr) -> bool:
+        """Whether the dimension stands for bare extents."""
+        return dim in self._positional.values()
+
     def insert(self, op: OpT, span: Span | None = None) -> OpT:
         """Appends an operation to the innermost open region."""
         return TileBuilder(self.frame.block).insert(op, span or user_span())
@@ -115,14 +118,20 @@ def emit(op: OpT, span: Span | None = None) -> OpT:
     return current(op.name.removeprefix("tile.")).insert(op, span)
 
 
-@contextmanager
-def capturing(capture: Capture) -> Generator[Capture]:
+class capturing:  # noqa: N801  a context manager reads as a verb
     """Makes `capture` the one in progress. Raises CaptureError (TW104) when another one is."""
-    outer = _ACTIVE.get()
-    if outer is not None:
-        raise CaptureError(NESTED_CAPTURE.at(user_span(), inner=capture.name, outer=outer.name))
-    token = _ACTIVE.set(capture)
-    try:
-        yield capture
-    finally:
-        _ACTIVE.reset(token)
+
+    def __init__(self, capture: Capture) -> None:
+        self._capture = capture
+        self._token: Token[Capture | None] | None = None
+
+    def __enter__(self) -> Capture:
+        outer = _ACTIVE.get()
+        if outer is not None:
+            raise CaptureError(NESTED_CAPTURE.at(user_span(), inner=self._capture.name, outer=outer.name))
+        self._token = _ACTIVE.set(self._capture)
+        return self._capture
+
+    def __exit__(self, *_: object) -> None:
+        if self._token is not None:
+            _ACTIVE.reset(self._token)

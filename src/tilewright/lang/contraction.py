@@ -46,14 +46,15 @@ def _check_accumulator(operands: Sequence[StagedBase], acc: StagedBase) -> None:
 
 
 def _matched(a: SSAValue, b: SSAValue, c: SSAValue) -> tuple[SSAValue, SSAValue, SSAValue]:
-    """The operands with axes that form a contraction: as they are, or matched by position."""
+    """The operands with axes that form a contraction: as they are, or matched by position when none is named."""
     if not all(map(is_tile, (a, b, c))):
         raise _no_roles("an operand is a scalar", a, b, c)
     problem = _problem(space_of(a), space_of(b), space_of(c))
     if not problem:
         return a, b, c
     spaces = [space_of(item) for item in (a, b, c)]
-    if any(space.rank != 2 for space in spaces) or _share_contraction(*spaces):
+    is_positional = current("mma").is_positional
+    if any(space.rank != 2 or not all(map(is_positional, space.dims)) for space in spaces):
         raise _no_roles(problem, a, b, c)
     (m, k), (k2, n), (m2, n2) = (space.extents for space in spaces)
     if k != k2:
@@ -63,11 +64,6 @@ def _matched(a: SSAValue, b: SSAValue, c: SSAValue) -> tuple[SSAValue, SSAValue,
     rows, columns = spaces[2].axes
     inner = AxisAttr.of(current("mma").fresh_dim("mma.k"), k)
     return relabel(a, SpaceAttr.of([rows, inner])), relabel(b, SpaceAttr.of([inner, columns])), c
-
-
-def _share_contraction(a: SpaceAttr, b: SpaceAttr, c: SpaceAttr) -> bool:
-    """Whether the names already say what is contracted, so that guessing by position would contradict them."""
-    return any(dim in b.dims and dim not in c.dims for dim in a.dims)
 
 
 def _problem(a: SpaceAttr, b: SpaceAttr, c: SpaceAttr) -> str:

@@ -25,7 +25,7 @@ from tilewright.ir.ops.regions import StageOp
 from tilewright.ir.types import DimAttr
 from tilewright.lang.context import Capture, Frame, current
 from tilewright.lang.refusing import NotAValue
-from tilewright.lang.spaces import Axis, Shape
+from tilewright.lang.spaces import Axis, Shape, counted_axes
 from tilewright.lang.values import Scalar
 
 __all__ = ["Nest", "Region", "Scope", "checked_policy", "parallel"]
@@ -117,7 +117,7 @@ class Nest(NotAValue):
         if axis is not None:
             return Scalar(self.coordinate(axis.dim), self._capture)
         if self._domain.rank != 1:
-            rank = self._domain.rank
+            rank = counted_axes(self._domain.rank)
             raise CaptureError(INDEX_NEEDS_AXIS.at(user_span(), region=self._frame.describe(), rank=rank))
         return Scalar(self.coordinate(self._domain.axes[0].dim), self._capture)
 

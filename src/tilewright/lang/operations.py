@@ -37,7 +37,7 @@ from tilewright.lang.base import StagedBase, described, use
 from tilewright.lang.broadcast import joint_space
 from tilewright.lang.context import emit
 from tilewright.lang.refusing import NotAValue
-from tilewright.lang.spaces import Coord
+from tilewright.lang.spaces import Coord, counted_axes
 from tilewright.numerics.bits import to_bits
 from tilewright.numerics.cast import exact_literal, literal
 
@@ -248,7 +248,9 @@ def extract(tile: StagedBase, where: Coord | Coordinates) -> SSAValue:
     if len(where.items) != len(dims):
         what = "the position of an element"
         raise TileTypeError(
-            RANK_MISMATCH.at(user_span(), what=what, got=len(where.items), expected=len(dims), view=described(ssa))
+            RANK_MISMATCH.at(
+                user_span(), what=what, got=counted_axes(len(where.items)), expected=len(dims), view=described(ssa)
+            )
         )
     return emit(ExtractOp(ssa, [as_index(item) for item in where.items])).result
 

@@ -13,7 +13,7 @@ from tilewright.core.source import Span, user_span
 from tilewright.ir.types import compact_strides
 from tilewright.lang.annotations import ViewAnnotation, read_annotation
 from tilewright.lang.frames import variables_around
-from tilewright.lang.spaces import checked_extent
+from tilewright.lang.spaces import checked_extent, counted_axes
 
 __all__ = ["BoundArguments", "KernelSignature", "ParameterDefinition", "TensorShape", "tensor_shape"]
 
@@ -42,7 +42,7 @@ def tensor_shape(
     shape = tuple(checked_extent(extent, "an argument") for extent in extents)
     steps = None if strides is None else tuple(strides)
     if steps is not None and len(steps) != len(shape):
-        problem = f"{len(steps)} strides for {len(shape)} axes"
+        problem = f"{len(steps)} strides for {counted_axes(len(shape))}"
         usage = "tensor_shape(64, 32, strides=(32, 1))"
         raise CaptureError(BAD_ARGUMENTS.at(user_span(), kernel="tensor_shape", problem=problem, usage=usage))
     return TensorShape(shape, dtype, steps, name)
@@ -103,7 +103,7 @@ class KernelSignature:
         """The element type and the strides of an argument. Raises TileTypeError (TW218) when it does not fit."""
         expected = view.annotation
         if len(given.shape) != expected.rank:
-            raise self._mismatch(view, f"{expected.rank} axes", f"{len(given.shape)} axes")
+            raise self._mismatch(view, counted_axes(expected.rank), counted_axes(len(given.shape)))
         dtype = given.dtype or expected.dtype
         if dtype is None:
             raise self._bad_arguments(f"the argument {view.name} needs dtype=..., because {expected} takes any")
@@ -142,7 +142,7 @@ def read_signature(function: FunctionType, span: Span) -> KernelSignature:
 
 
 def _bad(name: str, function: FunctionType, span: Span, problem: str) -> CaptureError:
-    return CaptureError(BAD_PARAMETER.at(span, name=f"`{name}`", kernel=function.__name__, problem=problem))
+    return CaptureError(BAD_PARAMETER.at(span, name=name, kernel=function.__name__, problem=problem))
 
 
 def _shown(annotation: object) -> str:

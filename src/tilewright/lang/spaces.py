@@ -111,6 +111,11 @@ def coord(*items: "int | Scalar | Tile") -> Coord:
     return Coord(items)
 
 
+def counted_axes(number: int) -> str:
+    """The number in words: 1 axis, 2 axes."""
+    return "1 axis" if number == 1 else f"{number} axes"
+
+
 def cdiv(a: int, b: int) -> int:
     """How many pieces of size `b` cover `a`: a / b rounded up, on host integers."""
     return -(-a // b)

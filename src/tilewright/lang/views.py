@@ -19,7 +19,7 @@ from tilewright.lang.normalise import stored_tile
 from tilewright.lang.operations import as_index, condition, constant, lifted
 from tilewright.lang.reducers import Reducer
 from tilewright.lang.refusing import NotAValue
-from tilewright.lang.spaces import Coord, Shape
+from tilewright.lang.spaces import Coord, Shape, counted_axes
 from tilewright.lang.updates import update_points, update_tile
 from tilewright.lang.values import Number, Operand, Scalar, Tile
 
@@ -198,7 +198,9 @@ class ViewBase(NotAValue, Generic[_S, _I, _E_co, _R_co]):
     def _check_rank(self, what: str, got: int) -> None:
         rank = view_type(self._ssa).space.rank
         if got != rank:
-            raise TileTypeError(RANK_MISMATCH.at(user_span(), what=what, got=got, expected=rank, view=self.name))
+            raise TileTypeError(
+                RANK_MISMATCH.at(user_span(), what=what, got=counted_axes(got), expected=rank, view=self.name)
+            )
 
     def reading(self, op: str) -> tuple[SSAValue, Capture]:
         """The IR value, for an access in this place. Raises CaptureError TW102, EffectError TW352 inside a map."""

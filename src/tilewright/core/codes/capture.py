@@ -41,7 +41,7 @@ STALE_SOURCE = Code(
 )
 BAD_PARAMETER = Code(
     107,
-    "the parameter {name} of {kernel} {problem}",
+    "the parameter `{name}` of {kernel} {problem}",
     why="positional parameters are views, View1 to View8 or ConstView1 to ConstView8; keyword-only parameters are host "
     "values",
     help="annotate it as in `{name}: ConstView2[f32]`, or move it behind a `*`",
@@ -173,7 +173,7 @@ UNKNOWN_COORDINATE = Code(
 )
 INDEX_NEEDS_AXIS = Code(
     128,
-    "index() of {region}, which has {rank} axes",
+    "index() of {region}, which has {rank}",
     why="without an axis index() is the one coordinate of a region of one axis",
     help="name the axis, as in index(axis), or take all with coords()",
 )

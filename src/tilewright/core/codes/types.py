@@ -53,7 +53,7 @@ BROADCAST = Code(
 )
 RANK_MISMATCH = Code(
     210,
-    "{what} has {got} axes where {expected} are needed",
+    "{what} has {got}, not {expected}",
     why="a view is addressed by one coordinate and one extent for each of its axes",
     help="give one entry for each axis of {view}",
 )
@@ -67,7 +67,7 @@ MMA_ROLES = Code(
     212,
     "mma cannot tell the role of the axes: {problem}",
     why="an axis of a, b and c is batched, one of a and b only is contracted, one of c is also in a or b; axes meet by "
-    "identity, or by position when all three tiles have two",
+    "identity, or by position when all three tiles have two and none has a name",
     help="load a with shape(m, k), b with shape(k, n) and make c with shape(m, n)",
 )
 ACCUMULATOR = Code(
