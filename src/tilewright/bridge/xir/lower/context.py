@@ -4,7 +4,6 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
@@ -50,6 +49,7 @@ class Level:
     While a deeper loop is open, `inner` is its operation, and what belongs to this level is inserted before it.
     """
 
+    loop: Operation | None = None
     memo: dict[object, Val] = field(default_factory=dict[object, Val])
     inner: Operation | None = None
 
@@ -66,7 +66,6 @@ class Lowering:
     scratch: dict[int, SSAValue] = field(default_factory=dict[int, SSAValue])
     env: dict[SSAValue, Val] = field(default_factory=dict[SSAValue, Val])
     levels: list[Level] = field(default_factory=lambda: [Level()])
-    depths: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
     width: int = 1
     computing: set[SSAValue] = field(default_factory=set[SSAValue])
     active: int | SSAValue | None = None
@@ -81,14 +80,14 @@ class Lowering:
 
     def depth_of(self, value: Val) -> int:
         """How deep in the open loops a value was made. A Coord lies where its base does."""
-        key = value.base if isinstance(value, Coord) else value
-        return min(self.depths.get(key, 0), len(self.levels) - 1)
-
-    def note(self, value: Val, depth: int) -> None:
-        """Remember the depth of a value made here. Constants stand at the top of the kernel."""
-        key = value.base if isinstance(value, Coord) else value
-        if not isinstance(key.owner, ConstantOp):
-            self.depths.setdefault(key, depth)
+        owner = (value.base if isinstance(value, Coord) else value).owner
+        op = owner if isinstance(owner, Operation) else owner.parent_op()
+        while op is not None:
+            for depth in range(len(self.levels) - 1, 0, -1):
+                if self.levels[depth].loop is op:
+                    return depth
+            op = op.parent_op()
+        return 0
 
     @contextmanager
     def at_depth(self, depth: int) -> Generator[Level]:
@@ -108,10 +107,7 @@ class Lowering:
         with self.builder.for_(lower, upper, step, carries) as loop:
             outer = self.levels[-1]
             outer.inner = loop.op
-            self.levels.append(Level())
-            depth = len(self.levels) - 1
-            for value in (loop.index, *loop.carries):
-                self.note(value, depth)
+            self.levels.append(Level(loop.op))
             try:
                 yield loop
             finally:
@@ -121,14 +117,14 @@ class Lowering:
     @contextmanager
     def fresh(self, nest: NestPlan | None = None) -> Generator[None]:
         """The start of a nest: nothing remembered from before holds, since buffers may have changed."""
-        outer = self.levels, self.width, self.depths
-        self.levels, self.depths = [Level()], {}
+        outer = self.levels, self.width
+        self.levels = [Level()]
         if nest is not None and not self.program_lanes:
             self.width = nest.width
         try:
             yield
         finally:
-            self.levels, self.width, self.depths = outer
+            self.levels, self.width = outer
 
     @contextmanager
     def lanes_active(self, count: int | SSAValue | None) -> Generator[None]:

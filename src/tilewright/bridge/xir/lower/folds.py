@@ -188,7 +188,6 @@ class _FoldAt:
             following = list(loop.carries)
             for copy in range(copies):
                 coord = Coord(self.cx.builder.add(loop.index, copy * width), 1)
-                self.cx.note(coord, len(self.cx.levels) - 1)
                 place = slice(copy * size, (copy + 1) * size)
                 following[place] = self._merged(merge, following[place], self._element({**at, lane: coord}))
             loop.yield_(following)

@@ -50,7 +50,6 @@ def tile_value(cx: Lowering, value: SSAValue, point: Point) -> Val:
         return known
     with cx.at_depth(depth):
         found = _tile_value(cx, value, point)
-    cx.note(found, max(depth, cx.depth_of(found)))
     cx.levels[depth].memo[key] = found
     return found
 
@@ -201,9 +200,7 @@ def _scalar_elementwise(cx: Lowering, op: elementwise.ElementwiseOp) -> Val:
     operands = [scalar_value(cx, operand) for operand in op.operands]
     depth = max((cx.depth_of(operand) for operand in operands), default=0)
     with cx.at_depth(depth):
-        found = rules.apply(cx, op, operands)
-    cx.note(found, depth)
-    return found
+        return rules.apply(cx, op, operands)
 
 
 def coord_value(cx: Lowering, value: SSAValue) -> Coord:

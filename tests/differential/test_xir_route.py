@@ -1,0 +1,84 @@
+"""Every kernel, lowered in every way the plan offers, computes what the TileIR interpreter computes: bit for bit where order is fixed."""
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.differential.route_kernels import KERNELS
+from tilewright.bridge.xir import PROGRAM, XirOptions, element, lower, plan
+from tilewright.core.machine import GENERIC_AVX2, GENERIC_AVX512, GENERIC_NEON, Machine
+from tilewright.interp.run import run as interpret
+from tilewright.ir.kernel import Kernel, Parameter
+from tilewright.numerics.arrays import Array, numpy_dtype
+from tilewright.xir.interp import run as run_xir
+from tilewright.xir.passes.pipelines import CPU_PIPELINE, run_pipeline
+
+WAYS: dict[str, tuple[Machine, XirOptions, bool]] = {
+    "avx512": (GENERIC_AVX512, XirOptions(), False),
+    "avx2": (GENERIC_AVX2, XirOptions(lanes=element()), False),
+    "neon": (GENERIC_NEON, XirOptions(lanes=element()), False),
+    "one lane": (GENERIC_AVX2, XirOptions(lanes=element(), lane_width=1), False),
+    "programs": (GENERIC_AVX512, XirOptions(lanes=PROGRAM, block_size=32), False),
+    "programs of 4 lanes": (GENERIC_AVX512, XirOptions(lanes=PROGRAM, block_size=8, lane_width=4), False),
+    "aliases": (GENERIC_AVX512, XirOptions(lanes=element()), True),
+}
+REGROUPED = {"row folds", "row folds of one column"}
+"""Kernels whose float sums may be regrouped; one program computes at most 71 terms, so 71 units in the last place of the sum
+of magnitudes bound the difference."""
+
+
+def arguments(parameters: tuple[Parameter, ...]) -> list[Array]:
+    rng = np.random.default_rng(7)
+    return [_argument(rng, parameter) for parameter in parameters]
+
+
+def _argument(rng: np.random.Generator, parameter: Parameter) -> Array:
+    dtype, shape = numpy_dtype(parameter.element), parameter.shape
+    if parameter.element.kind == "float":
+        return rng.standard_normal(shape).astype(dtype)
+    if parameter.element.kind == "bool":
+        return rng.random(shape) < 0.5
+    return rng.integers(0 if parameter.element.kind == "uint" else -50, 50, shape).astype(dtype)
+
+
+@lru_cache(maxsize=None)
+def expected(name: str) -> list[Array]:
+    arrays = arguments(KERNELS[name].parameters)
+    interpret(KERNELS[name], arrays)
+    return arrays
+
+
+def computed(kernel: Kernel, way: str) -> list[Array]:
+    machine, options, may_alias = WAYS[way]
+    lowered = lower(kernel, plan(kernel, machine, options, threads=2, may_alias=may_alias))
+    run_pipeline(lowered.module, CPU_PIPELINE)
+    arrays = arguments(kernel.parameters)
+    run_xir(lowered.module, [arrays[i].reshape(-1) for i in lowered.argument_order])
+    return arrays
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", KERNELS)
+def test_the_route_computes_what_the_interpreter_computes(name: str, way: str) -> None:
+    for parameter, want, got in zip(
+        KERNELS[name].parameters, expected(name), computed(KERNELS[name], way), strict=True
+    ):
+        if name in REGROUPED and parameter.name == "S":
+            bound = 71 * 2.0**-24 * np.abs(expected(name)[0]).sum(axis=1)
+            assert np.all(np.abs(got - want) <= bound)
+        else:
+            assert _same_bits(want, got), parameter.name
+
+
+def _same_bits(a: Array, b: Array) -> bool:
+    raw: Any = np.uint8
+    return bool(np.array_equal(a.reshape(-1).view(raw), b.reshape(-1).view(raw)))
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_lowering_twice_gives_the_same_module(name: str) -> None:
+    kernel = KERNELS[name]
+    texts = {str(lower(kernel, plan(kernel, GENERIC_AVX512, threads=2)).module) for _ in range(2)}
+    assert len(texts) == 1
