@@ -134,7 +134,7 @@ class Dependences:
         return reached
 
     def _resolve(self) -> None:
-        """Closes what carrying regions depend on over each other; in as many rounds as they feed each other in a row."""
+        """Closes what carrying regions depend on over each other, in as many rounds as they feed each other."""
         while True:
             closed = {bit: self._reached(inner) for bit, inner in self._pending.items()}
             if closed == self._pending:

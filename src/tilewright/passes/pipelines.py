@@ -1,0 +1,19 @@
+"""The passes of every route, as literal tuples. A line says why its pass stands where it does."""
+
+from tilewright.ir.rewrite import TilePass
+from tilewright.passes.drop_dead_carries import DropDeadCarries
+from tilewright.passes.drop_identity_maps import DropIdentityMaps
+from tilewright.passes.erase_dead_code import EraseDeadCode
+from tilewright.passes.fold_constants import FoldConstants
+from tilewright.passes.merge_equal_values import MergeEqualValues
+
+__all__ = ["CANONICAL"]
+
+# What every route starts from: the same kernel with nothing said twice and nothing said in vain.
+CANONICAL: tuple[TilePass, ...] = (
+    FoldConstants(),  # first: folded index arithmetic makes more values equal
+    DropIdentityMaps(),  # before merging: values computed from a copied tile become values computed from the tile
+    MergeEqualValues(),  # after folding, which leaves a constant of its own for every operation it folds
+    DropDeadCarries(),  # after the copies are gone: a carried copy of a tile is then seen to be unchanged
+    EraseDeadCode(),  # last: every pass before leaves operations that nothing uses any more
+)
