@@ -88,11 +88,10 @@ class Machine:
     def label(self, dim: DimAttr) -> str:
         return self.kernel.label(dim)
 
-    def program(self, depth: int | None = None) -> str:
-        """The coordinates of the running instances for people, outermost first; empty outside of any `parallel`."""
-        chain = self.instances[:depth]
-        points = [pair for i in chain for pair in zip(i.space.dims, point_of(i.space, i.number), strict=True)]
-        return self.coordinates(points) if chain else ""
+    def program(self) -> str:
+        """The coordinates of the running instances for people, outermost first."""
+        points = [pair for i in self.instances for pair in zip(i.space.dims, point_of(i.space, i.number), strict=True)]
+        return self.coordinates(points)
 
     def coordinates(self, pairs: list[tuple[DimAttr, int]]) -> str:
         """`(m=3, n=0)` with the user's names."""

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import cast
 
 import numpy as np
 from xdsl.ir import Operation
@@ -12,7 +11,6 @@ from .values import Array
 
 __all__ = ["Access", "Conflict", "Tracker"]
 
-Notes = tuple[Array, Array]
 _SITES = 1 << 20
 
 
@@ -36,13 +34,13 @@ class Conflict:
 
 @dataclass(eq=False, slots=True)
 class Tracker:
-    """One run of one `parallel`. Each cell remembers the first and the last access of a kind, as instance and site.
+    """One run of one `parallel`. Each cell remembers the first access of each kind, as instance and site.
 
-    Instances run one after the other, so two accesses of one kind by different instances differ in first and last.
+    That is enough: instances run one after the other, so what another one did to a cell came before.
     """
 
-    _touched: dict[tuple[Pool, Access], Notes] = field(default_factory=dict[tuple[Pool, Access], Notes])
-    _seen: dict[tuple[Argument, Access], Notes] = field(default_factory=dict[tuple[Argument, Access], Notes])
+    _touched: dict[tuple[Pool, Access], Array] = field(default_factory=dict[tuple[Pool, Access], Array])
+    _seen: dict[tuple[Argument, Access], Array] = field(default_factory=dict[tuple[Argument, Access], Array])
     _sites: list[Operation] = field(default_factory=list[Operation])
     _numbers: dict[Operation, int] = field(default_factory=dict[Operation, int])
 
@@ -55,38 +53,32 @@ class Tracker:
         """
         for other in Access:
             if Access.WRITE in (how, other) or {how, other} == {Access.READ, Access.UPDATE}:
-                for notes in self._notes(argument, other, create=False):
-                    found = self._conflict(notes, index, live, instance)
-                    if found is not None:
-                        return Conflict(found[0], found[1], self._sites[found[2]], other)
+                found = self._conflict(argument, other, index, live, instance)
+                if found is not None:
+                    return found
         mark = (instance + 1) * _SITES + self._number(site)
-        first, last = cast(Notes, self._notes(argument, how, create=True))
-        seen = first[index]
+        notes = self._notes(argument, how)
+        seen = notes[index]
         fresh = seen == 0 if live is None else (seen == 0) & live[..., None]
-        first[index] = np.where(fresh, mark, seen)
-        last[index] = mark if live is None else np.where(live[..., None], mark, last[index])
+        notes[index] = np.where(fresh, mark, seen)
         return None
 
-    def _notes(self, argument: Argument, how: Access, *, create: bool) -> Notes | tuple[()]:
-        """First and last access of a kind, over the cells of `argument`."""
+    def _notes(self, argument: Argument, how: Access) -> Array:
+        """The first access of a kind to each cell of `argument`."""
         known = self._seen.get((argument, how))
-        if known is not None:
-            return known
-        pool = argument.pool
-        flats = self._touched.get((pool, how))
-        if flats is None:
-            if not create:
-                return ()
-            flats = self._touched[pool, how] = (np.zeros(pool.size, np.int64), np.zeros(pool.size, np.int64))
-        views = self._seen[argument, how] = (pool.over(flats[0], argument), pool.over(flats[1], argument))
-        return views
+        if known is None:
+            pool = argument.pool
+            flat = self._touched.setdefault((pool, how), np.zeros(pool.size, np.int64))
+            known = self._seen[argument, how] = pool.over(flat, argument)
+        return known
 
-    @staticmethod
     def _conflict(
-        notes: Array, index: Index, live: Array | None, instance: int
-    ) -> tuple[tuple[int, ...], int, int] | None:
-        """The first element with a note of another instance: where, which instance, which site."""
-        seen = notes[index]
+        self, argument: Argument, how: Access, index: Index, live: Array | None, instance: int
+    ) -> Conflict | None:
+        """The first element with an access of this kind by another instance."""
+        if (argument.pool, how) not in self._touched:
+            return None
+        seen = self._notes(argument, how)[index]
         others = (seen != 0) & (seen // _SITES != instance + 1)
         where = others.any(axis=-1)
         if live is not None:
@@ -96,7 +88,7 @@ class Tracker:
             return None
         place = tuple(np.argwhere(where)[0])
         mark = int(seen[place][others[place]][0])
-        return cell, mark // _SITES - 1, mark % _SITES
+        return Conflict(cell, mark // _SITES - 1, self._sites[mark % _SITES], how)
 
     def _number(self, site: Operation) -> int:
         if site not in self._numbers:

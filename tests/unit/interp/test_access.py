@@ -156,14 +156,25 @@ def test_reading_a_poisoned_output_is_an_error_where_it_was_not_written() -> Non
         interp.run(kernel, arrays, check=interp.Checks(poison=("y",)))
 
 
+def test_a_poisoned_read_names_every_level_of_the_program() -> None:
+    h = Hand(y=View(f32, (2,)))
+    with h.parallel(space(a=2)), h.parallel(space(b=2)) as inner:
+        h.load(h.y, inner.indices, space(m=1))
+    with pytest.raises(EffectError, match=r"in program \(a=0, b=0\)"):
+        interp.run(h.kernel(), [np.zeros(2, "f4")], check=interp.Checks(poison=("y",)))
+
+
 def test_a_masked_store_leaves_poison() -> None:
     h = Hand(y=View(f32, (2,)))
     with h.parallel(space(p=1)) as p:
         with h.map(boolean, space(m=2)) as first:
             first.yields(h.do("eq", first.indices[0], h.index(0)))
         h.store(h.y, p.indices, h.const(1, f32, space(m=2)), mask=first.results[0])
+        h.load(h.y, p.indices, space(m=2), mask=first.results[0])
+        h.load(h.y, p.indices, space(m=2))
     y = np.zeros(2, "f4")
-    interp.run(h.kernel(), [y], check=interp.Checks(poison=("y",)))
+    with pytest.raises(EffectError, match=r"y\[1\] is read before"):
+        interp.run(h.kernel(), [y], check=interp.Checks(poison=("y",)))
     assert y[0] == 1
     assert np.isnan(y[1])
 
@@ -187,6 +198,12 @@ def test_an_update_counts_every_duplicate_and_skips_what_lies_outside() -> None:
 
 def test_an_update_rounds_once_a_contribution() -> None:
     assert _update(np.asarray([2048], "f2"), [0, 0], np.ones(2, "f2"))[0] == 2048
+
+
+def test_an_update_takes_the_points_in_order() -> None:
+    values = np.ones(100, "f4")
+    values[0], values[-1] = 1e8, -1e8
+    assert _update(np.zeros(2, "f4"), [0] * 99 + [0], values)[0] == 0
 
 
 def test_minimum_and_maximum_updates_keep_nan() -> None:
@@ -223,6 +240,7 @@ def test_rank_zero_views() -> None:
     with h.parallel(space(p=1)):
         h.store(h.y, [], twice(h.load(h.x, [], space())))
         h.set(h.z, [], twice(h.get(h.y)))
+        h.set(h.z, [], h.get(h.x), h.const(False, boolean))
         h.update(h.z, [], h.get(h.x))
     x, y, z = (np.full((), value, numpy_dtype(bf16)) for value in (3, 0, 0))
     interp.run(h.kernel(), [x, y, z])

@@ -62,7 +62,7 @@ def test_interleaved_elements_are_distinct_and_const_views_may_repeat() -> None:
 def test_a_scalar_parameter_is_read_once() -> None:
     h = Hand(s=View(f32, None), y=View(f32, (2,)))
     with h.parallel(space(p=2)) as p:
-        h.set(h.y, p.indices, h.s)
-    memory = np.asarray([3, 4], "f4")
-    interp.run(h.kernel(), [memory[1:].reshape(()), memory])
+        h.set(h.y, p.indices, h.do("add", h.s, h.const(1)))
+    memory = np.asarray([3, 0], "f4")
+    interp.run(h.kernel(), [memory[:1].reshape(()), memory])
     assert memory.tolist() == [4, 4]

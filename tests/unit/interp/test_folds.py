@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from tests.unit.interp.hand import Hand, View, space
 from tilewright import interp
-from tilewright.core.dtypes import bf16, f16, f32, f64, i8, i32
+from tilewright.core.dtypes import bf16, f16, f32, f64, i8, i32, i64
+from tilewright.core.errors import EffectError
 from tilewright.ir.attrs import Policy
 from tilewright.ir.kernel import Kernel
 from tilewright.numerics.arrays import from_numpy, numpy_dtype
@@ -36,13 +37,22 @@ def test_fold_right_reverses_the_visit_never_the_operands() -> None:
     assert _region_fold("sub", x, 0, Policy.FOLD_LEFT, swapped=False) == -6
     assert _region_fold("sub", x, 0, Policy.FOLD_RIGHT, swapped=True) == 2
     assert _region_fold("sub", x, 0, Policy.FOLD_LEFT, swapped=True) == 2
-    assert _region_fold("sub", np.asarray([1, 2, 10], "f4"), 0, Policy.FOLD_RIGHT, swapped=True) == 9
+    y = np.asarray([1, 2, 3, 10], "f4")
+    assert _region_fold("sub", y, 0, Policy.FOLD_RIGHT, swapped=True) == -8
+    assert _region_fold("sub", y, 0, Policy.FOLD_LEFT, swapped=True) == 8
 
 
 def test_float_folds_round_after_every_step_in_order() -> None:
     x = np.asarray([1e8, 1, -1e8, 1], "f4")
     assert _region_fold("add", x, 0, Policy.FOLD_LEFT, swapped=False) == 1
     assert _region_fold("add", x, 0, Policy.FOLD_RIGHT, swapped=False) == 0
+
+
+@pytest.mark.parametrize("lanes", [1, 2, 3, 4])
+def test_a_fold_in_pieces_goes_through_them_in_its_order(lanes: int) -> None:
+    x = np.asarray([1, 1, 1e8, -1e8], "f4")
+    assert _region_fold("add", x, 0, Policy.FOLD_LEFT, swapped=False, lanes=lanes) == 0
+    assert _region_fold("add", x, 0, Policy.FOLD_RIGHT, swapped=False, lanes=lanes) == 2
 
 
 def test_a_region_fold_of_halves_stays_in_halves() -> None:
@@ -104,6 +114,42 @@ def test_a_fold_with_coupled_states() -> None:
     assert y.tolist() == [10, 1 + 3 + 6 + 10]
 
 
+def test_a_fold_that_writes_as_it_goes() -> None:
+    h = Hand(x=View(i32, (4,), const=True), y=View(i32, (4,)), z=View(i32, (1,)))
+    with h.parallel(space(p=1)) as p:
+        with h.reduce(space(k=4), h.const(0, i32)) as fold:
+            item = h.get(h.x, fold.indices[0])
+            h.set(h.y, fold.indices, h.do("mul", item, item))
+            fold.yields(h.do("add", fold.carries[0], item))
+        h.set(h.z, p.indices, fold.results[0])
+    y, z = np.zeros(4, "i4"), np.zeros(1, "i4")
+    interp.run(h.kernel(), [np.asarray([1, 2, 3, 4], "i4"), y, z])
+    assert (y.tolist(), z.tolist()) == ([1, 4, 9, 16], [10])
+
+
+def test_a_fold_that_loads_tiles() -> None:
+    h = Hand(x=View(i32, (6,), const=True), z=View(i32, (1,)))
+    with h.parallel(space(p=1)) as p:
+        with h.reduce(space(k=3), h.const(0, i32)) as fold:
+            tile = h.load(h.x, [h.do("mul", fold.indices[0], h.index(2))], space(m=2))
+            fold.yields(h.do("add", fold.carries[0], h.extract(tile, h.index(1))))
+        h.set(h.z, p.indices, fold.results[0])
+    z = np.zeros(1, "i4")
+    interp.run(h.kernel(), [np.arange(6, dtype="i4"), z])
+    assert z[0] == 1 + 3 + 5
+
+
+def test_what_a_fold_computes_in_vain_is_still_checked() -> None:
+    h = Hand(x=View(i32, (3,), const=True), z=View(i32, (1,)))
+    with h.parallel(space(p=1)) as p:
+        with h.reduce(space(k=3), h.const(0, i32)) as fold:
+            h.do("floor_div", fold.indices[0], h.cast(fold.carries[0], i64))
+            fold.yields(h.do("add", fold.carries[0], h.get(h.x, fold.indices[0])))
+        h.set(h.z, p.indices, fold.results[0])
+    with pytest.raises(EffectError, match="divides an integer by zero"):
+        interp.run(h.kernel(), [np.ones(3, "i4"), np.zeros(1, "i4")])
+
+
 def _library_fold(dtype: type, rows: int, columns: int, op: str, policy: Policy) -> Kernel:
     h = Hand(x=View(dtype, (rows, columns), const=True), y=View(dtype, (rows,)))
     with h.parallel(space(p=1)) as p:
@@ -128,7 +174,7 @@ def test_whole_arrays_and_single_points_agree_bit_for_bit(
     kernel = _library_fold(dtype, rows, columns, op, policy)
     rng = np.random.default_rng(seed)
     x = (rng.standard_normal((rows, columns)) * 10).astype("f4").astype(numpy_dtype(dtype))
-    x.flat[rng.permutation(x.size)[:2]] = 0
+    x.flat[rng.permutation(x.size)[:4]] = np.asarray([0, -0.0, -0.0, 0], x.dtype)[: min(x.size, 4)]
     fast, slow, some = (np.zeros(rows, numpy_dtype(dtype)) for _ in range(3))
     interp.run(kernel, [x, fast])
     interp.run(kernel, [x, slow], lanes=1)
@@ -172,10 +218,11 @@ def test_scans_inclusive_exclusive_and_reverse() -> None:
 def test_a_fold_right_scan_folds_every_prefix_from_its_end() -> None:
     x = np.asarray([[1, 2, 10]], "i4")
     assert _scan(x, "c", "sub", Policy.FOLD_RIGHT).tolist() == [[-1, -3, -13]]
-    mixed = np.asarray([[1e8, 1, -1e8]], "f4")
-    assert _scan(mixed, "c", "add", Policy.FOLD_LEFT).tolist() == [[1e8, 1e8, 0]]
-    assert _scan(mixed, "c", "add", Policy.FOLD_RIGHT).tolist() == [[1e8, 1e8, 0]]
-    assert _scan(mixed[:, ::-1].copy(), "c", "add", Policy.FOLD_RIGHT, reverse=True).tolist() == [[0, 1e8, 1e8]]
+    mixed = np.asarray([[1e8, -1e8, 1]], "f4")
+    assert _scan(mixed, "c", "add", Policy.FOLD_LEFT).tolist() == [[1e8, 0, 1]]
+    assert _scan(mixed, "c", "add", Policy.FOLD_RIGHT).tolist() == [[1e8, 0, 0]]
+    assert _scan(mixed[:, ::-1].copy(), "c", "add", Policy.FOLD_RIGHT, reverse=True).tolist() == [[0, 0, 1e8]]
+    assert _scan(mixed, "c", "add", Policy.FOLD_RIGHT, exclusive=True).tolist() == [[0, 1e8, 0]]
 
 
 def test_a_scan_of_two_states() -> None:
