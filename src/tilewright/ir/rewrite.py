@@ -34,6 +34,11 @@ class TileRewriter:
 
     def __init__(self) -> None:
         self.changes = 0
+        self.notes: list[str] = []
+
+    def note(self, text: str) -> None:
+        """Say what was done, or why something was declined: a sentence for `explain`."""
+        self.notes.append(text)
 
     def replace(self, op: Operation, new: Sequence[Operation], values: Sequence[SSAValue] | None = None) -> None:
         """Puts `new` in the place of `op`; its results become `values`, by default the results of the last of `new`.
@@ -101,12 +106,13 @@ class TilePass(ABC):
 
 @dataclass(frozen=True, slots=True)
 class PassRecord:
-    """One pass of a run: how many changes it made, how long it took, and the structural hash it left."""
+    """One pass of a run: how many changes it made, how long it took, the structural hash it left, and what it says."""
 
     name: str
     changes: int
     seconds: float
     digest: str
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +150,7 @@ def run_pipeline(module: ModuleOp, passes: Sequence[TilePass], *, target: Target
             raise _guilty(blame, UNKNOWN, original, passes[:index]) from error
         seconds = time.perf_counter() - begin
         _check(module, unplaced, step, original, passes[:index], target)
-        records.append(PassRecord(step.name, rewriter.changes, seconds, structural_hash(module)))
+        records.append(PassRecord(step.name, rewriter.changes, seconds, structural_hash(module), tuple(rewriter.notes)))
     return Trace(tuple(records))
 
 

@@ -6,9 +6,11 @@ from io import StringIO
 from xdsl.context import Context
 from xdsl.dialects.builtin import Builtin, ModuleOp
 from xdsl.ir import Attribute, Operation
-from xdsl.parser import Parser
+from xdsl.parser import Parser, ParserState
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import DiagnosticException, ParseError
+from xdsl.utils.lexer import Input, Token
+from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind
 
 from tilewright.core.codes.internal import UNPARSABLE_TEXT
 from tilewright.core.errors import InternalError
@@ -46,7 +48,7 @@ def parse_module(text: str, name: str = "<text>") -> ModuleOp:
 
     The result is not verified: text may hold any structure that the grammar can say.
     """
-    parser = Parser(tile_context(), text, name)
+    parser = _Utf8Parser(tile_context(), text, name)
     try:
         return parser.parse_module()
     except ParseError as error:
@@ -64,6 +66,19 @@ def tile_context() -> Context:
     context.load_dialect(Builtin)
     context.load_dialect(TileDialect)
     return context
+
+
+class _Utf8Lexer(MLIRLexer):
+    """xDSL prints text outside of ASCII with escapes that it reads back as bytes; here every literal is text."""
+
+    def _lex_string_literal(self, start_pos: int) -> Token[MLIRTokenKind]:
+        return Token(MLIRTokenKind.STRING_LIT, super()._lex_string_literal(start_pos).span)
+
+
+class _Utf8Parser(Parser):
+    def __init__(self, context: Context, text: str, name: str) -> None:
+        super().__init__(context, "", name)
+        self._parser_state = ParserState(_Utf8Lexer(Input(text, name)))
 
 
 class _AliasPrinter(Printer):
