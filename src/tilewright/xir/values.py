@@ -109,13 +109,14 @@ def _compare_integers(op: Operation) -> Binary:
 
 
 def _compare_floats(op: Operation) -> Binary:
-    """Predicates 0..7 are false where an operand is NaN, 8..15 are true there; the last three bits say <, >, =."""
+    """Predicates 0..7 are false where an operand is NaN, 8..15 are true there; three bits say <, >, =."""
     predicate, dtype = cast(arith.CmpfOp, op).predicate.value.data, dtype_of(op.operands[0].type)
+    relation = (0, 1, 2, 3, 4, 5, 6, 7, 1, 2, 3, 4, 5, 6, 0, 7)[predicate]
 
     def compare(a: Array, b: Array) -> Array:
         result = np.full(a.shape, fill_value=False)
         for bit, name in ((1, "eq"), (2, "gt"), (4, "lt")):
-            if predicate & bit:
+            if relation & bit:
                 result |= OPS[name](dtype, a, b)
         if predicate & 8:
             result |= OPS["isnan"](dtype, a) | OPS["isnan"](dtype, b)
