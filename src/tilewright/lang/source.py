@@ -103,7 +103,12 @@ def _is_parallel(function: FunctionType) -> Callable[[str], bool]:
     """Whether a bare name of this function is our `parallel`, under whatever name it was imported."""
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
 
+    code = function.__code__
+    local = {*code.co_varnames, *code.co_cellvars}
+
     def check(name: str) -> bool:
+        if name in local:
+            return False
         if name in cells:
             return _contents(cells[name]) is parallel
         return function.__globals__.get(name) is parallel
