@@ -165,16 +165,18 @@ def test_a_poisoned_read_names_every_level_of_the_program() -> None:
 
 
 def test_a_masked_store_leaves_poison() -> None:
-    h = Hand(y=View(f32, (2,)))
+    h = Hand(x=View(f32, (1,)), y=View(f32, (2,)))
     with h.parallel(space(p=1)) as p:
         with h.map(boolean, space(m=2)) as first:
             first.yields(h.do("eq", first.indices[0], h.index(0)))
         h.store(h.y, p.indices, h.const(1, f32, space(m=2)), mask=first.results[0])
         h.load(h.y, p.indices, space(m=2), mask=first.results[0])
+        h.set(h.x, p.indices, h.const(1))  # got past the masked load
         h.load(h.y, p.indices, space(m=2))
-    y = np.zeros(2, "f4")
+    x, y = np.zeros(1, "f4"), np.zeros(2, "f4")
     with pytest.raises(EffectError, match=r"y\[1\] is read before"):
-        interp.run(h.kernel(), [y], check=interp.Checks(poison=("y",)))
+        interp.run(h.kernel(), [x, y], check=interp.Checks(poison=("y",)))
+    assert x[0] == 1
     assert y[0] == 1
     assert np.isnan(y[1])
 
@@ -201,9 +203,10 @@ def test_an_update_rounds_once_a_contribution() -> None:
 
 
 def test_an_update_takes_the_points_in_order() -> None:
-    values = np.ones(100, "f4")
-    values[0], values[-1] = 1e8, -1e8
-    assert _update(np.zeros(2, "f4"), [0] * 99 + [0], values)[0] == 0
+    rng = np.random.default_rng(0)
+    at, values = rng.integers(0, 3, 500), rng.standard_normal(500).astype("f4")
+    expected = [np.add.accumulate(values[at == cell])[-1] for cell in range(3)]
+    assert _update(np.zeros(3, "f4"), at, values).tolist() == [float(x) for x in expected]
 
 
 def test_minimum_and_maximum_updates_keep_nan() -> None:

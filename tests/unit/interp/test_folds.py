@@ -150,12 +150,12 @@ def test_what_a_fold_computes_in_vain_is_still_checked() -> None:
         interp.run(h.kernel(), [np.ones(3, "i4"), np.zeros(1, "i4")])
 
 
-def _library_fold(dtype: type, rows: int, columns: int, op: str, policy: Policy) -> Kernel:
+def _library_fold(dtype: type, rows: int, columns: int, op: str, policy: Policy, seed: int = 1) -> Kernel:
     h = Hand(x=View(dtype, (rows, columns), const=True), y=View(dtype, (rows,)))
     with h.parallel(space(p=1)) as p:
         o = p.indices[0]
         x = h.load(h.x, [o, o], space(r=rows, c=columns))
-        h.store(h.y, [o], h.fold(x, "c", op, 1, policy))
+        h.store(h.y, [o], h.fold(x, "c", op, seed, policy))
     return h.kernel()
 
 
@@ -180,6 +180,16 @@ def test_whole_arrays_and_single_points_agree_bit_for_bit(
     interp.run(kernel, [x, slow], lanes=1)
     interp.run(kernel, [x, some], lanes=lanes)
     assert fast.tobytes() == slow.tobytes() == some.tobytes()
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("x", [[0.0, -0.0], [-0.0, 0.0], [0.0, -0.0, 0.0], [-0.0, 0.0, -0.0]])
+def test_which_zero_a_maximum_keeps_does_not_depend_on_the_way(x: list[float], policy: Policy) -> None:
+    kernel = _library_fold(f32, 1, len(x), "max", policy, seed=-1)
+    fast, slow = np.zeros(1, "f4"), np.zeros(1, "f4")
+    interp.run(kernel, [np.asarray([x], "f4"), fast])
+    interp.run(kernel, [np.asarray([x], "f4"), slow], lanes=1)
+    assert np.signbit(fast[0]) == np.signbit(slow[0])
 
 
 @pytest.mark.parametrize("op", ["min", "max"])

@@ -108,6 +108,19 @@ def test_races_between_different_element_types_are_seen_by_the_byte(first: str) 
     assert "overlap in memory" in _message(h, *(arrays if first == "x" else arrays[::-1]))
 
 
+@pytest.mark.parametrize("first", ["x", "y"])
+def test_bytes_of_ones_own_cells_are_no_race(first: str) -> None:
+    views = {"x": View(i32, (2,)), "y": View(i8, (8,))}
+    h = Hand(**dict(sorted(views.items(), reverse=first == "y")))
+    with h.parallel(space(a=2)) as p:
+        h.set(h.x, p.indices, h.const(1, i32))
+        h.set(h.y, [h.do("add", h.do("mul", p.indices[0], h.index(4)), h.index(1))], h.const(1, i8))
+    memory = np.zeros(2, "i4")
+    arrays = [memory, memory.view("i1")]
+    interp.run(h.kernel(), arrays if first == "x" else arrays[::-1])
+    assert memory.tolist() == [257, 257]
+
+
 def test_a_later_parallel_may_touch_what_an_earlier_one_wrote() -> None:
     h = Hand(x=View(i32, (4,)))
     with h.parallel(space(a=2)) as outer:
