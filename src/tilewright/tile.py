@@ -1,5 +1,8 @@
 """The public names of the tile language."""
 
+from tilewright.bridge.xir.options import PROGRAM, CostModel, XirOptions, element
+from tilewright.compile import TileKernel, compile, kernel
+from tilewright.core.abi import CompileOptions, Lowering
 from tilewright.core.dtypes import (
     bf16,
     boolean,
@@ -18,6 +21,7 @@ from tilewright.core.dtypes import (
     u64,
 )  # fmt: skip
 from tilewright.ir.attrs import Policy
+from tilewright.ir.kernel import Kernel
 from tilewright.lang.annotations import (
     ConstView1,
     ConstView2,
@@ -37,7 +41,7 @@ from tilewright.lang.annotations import (
     View8,
 )  # fmt: skip
 from tilewright.lang.folds import fold_left, fold_right, ordered_tree, reduce, scan, unordered_tree
-from tilewright.lang.kernel import inline, kernel
+from tilewright.lang.kernel import inline
 from tilewright.lang.library import (
     gelu,
     layer_norm,
@@ -103,15 +107,16 @@ from tilewright.lang.values import Scalar, Tile
 from tilewright.lang.views import bounds
 
 __all__ = [
-    "Axis", "ConstView1", "ConstView2", "ConstView3", "ConstView4", "ConstView5", "ConstView6", "ConstView7",
-    "ConstView8", "Coord", "Layout", "Memory", "Nest", "Policy", "Reducer", "Region", "Scalar", "Scope", "Shape",
-    "TensorShape", "Tile", "View1", "View2", "View3", "View4", "View5", "View6", "View7", "View8", "abs", "add", "axis",
-    "bf16", "bitcast", "boolean", "bounds", "broadcast_to", "cast", "cdiv", "ceil", "coord", "cos", "erf", "exp",
+    "Axis", "CompileOptions", "ConstView1", "ConstView2", "ConstView3", "ConstView4", "ConstView5", "ConstView6",
+    "ConstView7", "ConstView8", "Coord", "CostModel", "Kernel", "Layout", "Lowering", "Memory", "Nest", "PROGRAM",
+    "Policy", "Reducer", "Region", "Scalar", "Scope", "Shape", "TensorShape", "Tile", "TileKernel", "View1", "View2",
+    "View3", "View4", "View5", "View6", "View7", "View8", "XirOptions", "abs", "add", "axis", "bf16", "bitcast",
+    "boolean", "bounds", "broadcast_to", "cast", "cdiv", "ceil", "compile", "coord", "cos", "element", "erf", "exp",
     "exp2", "extract", "f16", "f32", "f64", "float8_e4m3fn", "float8_e5m2", "floor", "fold_left", "fold_right", "full",
     "gelu", "i16", "i32", "i64", "i8", "inline", "iota", "isinf", "isnan", "ite", "kernel", "layer_norm", "layout",
     "log", "log2", "logical_and", "logical_not", "logical_or", "logsumexp", "map", "matmul", "maximum", "mean",
     "memory", "minimum", "mma", "mul", "ordered_tree", "parallel", "pow", "reduce", "reindex", "relabel", "reshape",
-    "rms_norm", "round", "rsqrt", "scalar", "scan", "shape", "sigmoid", "silu", "sin", "softmax", "sqrt", "sum", "tanh",
-    "tensor_shape", "transpose", "trunc", "trunc_div", "trunc_mod", "u16", "u32", "u64", "u8", "unordered_tree", "var",
-    "where", "zeros",
+    "rms_norm", "round", "rsqrt", "scalar", "scan", "shape", "sigmoid", "silu", "sin", "softmax", "sqrt", "sum",
+    "tanh", "tensor_shape", "transpose", "trunc", "trunc_div", "trunc_mod", "u16", "u32", "u64", "u8",
+    "unordered_tree", "var", "where", "zeros",
 ]  # fmt: skip

@@ -15,7 +15,7 @@ from typing import Protocol, runtime_checkable
 
 from tilewright.core.abi import CompileOptions, KernelMetadata, Report
 
-__all__ = ["Binding", "DeviceInterface", "NativeBuffer", "NativeShader", "TileKernelFactory"]
+__all__ = ["AddressableShader", "Binding", "DeviceInterface", "NativeBuffer", "NativeShader", "TileKernelFactory"]
 
 
 class NativeBuffer(Protocol):
@@ -56,6 +56,18 @@ class NativeShader(Protocol):
 
     def close(self) -> None:
         """Frees the code. Called once, never during a launch."""
+        ...
+
+
+class AddressableShader(NativeShader, Protocol):
+    """The optional ability of a shader to run on host memory that no buffer owns, for direct calls."""
+
+    def launch_addresses(self, addresses: Sequence[int], /) -> None:
+        """As `launch`, on the argument that begins at each address, in the order of `metadata.arguments`.
+
+        Called by many threads at once. Whoever calls keeps the memory alive; it was checked against the metadata, but
+        arguments may overlap.
+        """
         ...
 
 

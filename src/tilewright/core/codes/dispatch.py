@@ -250,3 +250,40 @@ ARRAY_FOLDED = Code(
     why="a store to one element would change another",
     help="pass an array whose elements are distinct in memory; only const views may repeat them",
 )
+
+CALL_ARGUMENTS = Code(
+    650,
+    "{kernel} cannot be called like this: {problem}",
+    why="a call takes one array for each view, and the host configuration by keyword",
+    help="call it as in {usage}",
+)
+NO_ARRAY = Code(
+    651,
+    "argument {index} (`{name}`) of {kernel} is {got}, which gives no array: {reason}",
+    why="a kernel works on the caller's memory in place, and nothing is converted behind the caller's back",
+    help="pass a NumPy array, a CPU tensor, or anything else with DLPack",
+)
+ARRAY_DEVICE = Code(
+    652,
+    "argument {index} (`{name}`) of {kernel} is on {got}, and a direct call runs on {expected}",
+    why="a direct call takes memory that the CPU can address, and nothing is copied between devices",
+    help="copy it to the CPU yourself",
+)
+ARRAY_STRIDES = Code(
+    653,
+    "argument {index} (`{name}`) of {kernel} has strides of {strides} bytes, which a view of {dtype} cannot have",
+    why="the strides of a view count whole elements of {itemsize} bytes, and none of them is negative",
+    help="pass a copy in plain order, as in numpy.ascontiguousarray(x)",
+)
+ARRAY_ALIGNMENT = Code(
+    654,
+    "argument {index} (`{name}`) of {kernel} begins at an address that is no multiple of {itemsize}",
+    why="elements of {dtype} are read and written whole, at multiples of their size",
+    help="pass an array that begins at an element boundary, for example a copy",
+)
+NOT_CALLED_YET = Code(
+    655,
+    "{kernel} has not been called, so there is nothing to explain",
+    why="a kernel is compiled for the shapes of its arguments, and no call has given any",
+    help="pass the arrays, as in {usage}",
+)

@@ -9,6 +9,43 @@ NO_TILE_COMPILER = Code(
     help="compile for another device",
 )
 
+COMPILE_ONLY = Code(
+    402,
+    "{kernel} cannot be compiled only: compiled kernels are not archived",
+    why="a compile-only request asks for an archive to load later, and a shader in memory is no such thing",
+    help="leave compile_only out and keep the shader, or compile for the null device to look at the code",
+)
+ROUTE_NOT_INSTALLED = Code(
+    403,
+    "the lowering {lowering} is not available",
+    why="it goes through Apache TVM, which the extra `{extra}` brings; no other route stands in for it",
+    help="pip install 'tilewright[{extra}]', or leave lowering at Lowering.NATIVE",
+)
+OPTION_OF_OTHER_ROUTE = Code(
+    404,
+    "the option `{option}` belongs to lowering {owner}, and this is lowering {lowering}",
+    why="an option that the route would not read is refused, because ignoring it would hide a mistake",
+    help="leave `{option}` out, or ask for lowering=Lowering.{owner}",
+)
+UNKNOWN_OPTION = Code(
+    405,
+    "there is no compile option named `{option}`",
+    why="the options of a compilation are a fixed record, and all of them are part of its identity",
+    help="use one of {known}",
+)
+BAD_OPTION = Code(
+    406,
+    "the compile option `{option}` is {value!r}, and it may be {allowed}",
+    why="an option is honoured exactly or refused",
+    help="{remedy}",
+)
+NOT_COMPILABLE = Code(
+    407,
+    "compile takes {expected}, and it was given {got}",
+    why="what is compiled is one captured kernel, for one device",
+    help="{remedy}",
+)
+
 ROOT_NOT_ONE_PARALLEL = Code(
     420,
     "the {route} route needs exactly one root parallel, and the kernel has {count} with {others} other root operations",
@@ -91,4 +128,25 @@ TILE_TOO_LARGE = Code(
     "a program needs {size} bytes of scratch, more than max_scratch_bytes = {limit}",
     why="tiles that are used more than once live in the scratch memory of their worker",
     help="use smaller tiles, or raise max_scratch_bytes",
+)
+
+NO_VECTOR_MATH = Code(
+    460,
+    "{function} has no expansion for {element}",
+    why="elementary functions are written out as arithmetic, never taken from a library that rounds as it likes",
+    help="compute it in float32, where every function has an expansion",
+)
+
+FUNCTION_TOO_LARGE = Code(
+    440,
+    "the machine code of {name} would come from {count} operations in one function, more than {limit}",
+    why="the time to compile a function grows faster than its size",
+    help="use smaller register tiles or unroll less, so that more of the work is loops",
+)
+
+NO_MACHINE_RULE = Code(
+    441,
+    "the CPU code generator has no rule for {op}",
+    why="a missing rule is never replaced by something slower or different",
+    help="write this part with other operations, or compile for another route",
 )
