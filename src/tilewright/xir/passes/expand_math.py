@@ -1,0 +1,74 @@
+"""`expand-math`: elementary functions become arithmetic."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from xdsl.dialects import math
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from tilewright.core.codes.unsupported import NO_VECTOR_MATH
+from tilewright.core.errors import UnsupportedError
+from tilewright.xir.builder import XirBuilder
+from tilewright.xir.location import span_of
+from tilewright.xir.rewrite import expand
+from tilewright.xir.vector_math import exponential, logarithm, power, trigonometric
+from tilewright.xir.vector_math.formats import F32, F64, Format, Lanes, format_of
+
+__all__ = ["ExpandMath"]
+
+Function = Callable[..., SSAValue]
+
+
+@dataclass(frozen=True, slots=True)
+class ExpandMath:
+    """Requires: a verified module.
+
+    Ensures: no operation of catalogue.TRANSCENDENTAL is left, and no call into a mathematical library.
+    Rewrites: `math.exp` and its like on scalars or vectors -> polynomials, fused multiply-adds, bit casts, selects.
+    Declines: nothing; raises UnsupportedError (TW460) for float64 functions that have no expansion.
+    """
+
+    name: str = "expand-math"
+
+    def apply(self, module: ModuleOp) -> int:
+        return expand(module, _TABLE)
+
+
+_FUNCTIONS: Mapping[Format, Mapping[type[Operation], Function]] = MappingProxyType(
+    {
+        F32: {
+            math.ExpOp: exponential.exp,
+            math.Exp2Op: exponential.exp2,
+            math.TanhOp: exponential.tanh,
+            math.ErfOp: exponential.erf,
+            math.LogOp: logarithm.log,
+            math.Log2Op: logarithm.log2,
+            math.RsqrtOp: logarithm.rsqrt,
+            math.SinOp: trigonometric.sin,
+            math.CosOp: trigonometric.cos,
+            math.PowFOp: power.pow_,
+        },
+        F64: {
+            math.ExpOp: exponential.exp,
+            math.Exp2Op: exponential.exp2_f64,
+            math.TanhOp: exponential.tanh_f64,
+            math.LogOp: logarithm.log_f64,
+            math.Log2Op: logarithm.log2_f64,
+            math.RsqrtOp: logarithm.rsqrt,
+        },
+    }
+)
+
+
+def _expanded(b: XirBuilder, op: Operation) -> tuple[SSAValue]:
+    kind: Attribute = op.results[0].type
+    fmt = format_of(kind)
+    function = _FUNCTIONS[fmt].get(type(op)) if fmt is not None else None
+    if fmt is None or function is None:
+        raise UnsupportedError(NO_VECTOR_MATH.at(span_of(op), function=op.name, element=kind))
+    return (function(Lanes(b, op.operands[0], fmt), *op.operands),)
+
+
+_TABLE = MappingProxyType(dict.fromkeys(_FUNCTIONS[F32], _expanded))

@@ -1,0 +1,1 @@
+"""Elementary functions written in XIR: arithmetic, fused multiply-adds, bit casts and selects only."""

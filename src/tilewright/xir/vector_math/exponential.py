@@ -1,0 +1,92 @@
+"""exp, exp2, tanh and erf."""
+
+from xdsl.dialects import math
+from xdsl.ir import SSAValue
+
+from tilewright.xir.vector_math import polynomials
+from tilewright.xir.vector_math.formats import LOG2E, Lanes
+
+__all__ = ["erf", "exp", "exp2", "exp2_f64", "tanh", "tanh_f64"]
+
+_TANH_SERIES = 0.625  # below it the odd polynomial, above it the exponential is more accurate
+_TANH_ONE, _TANH_ONE_F64 = 9.125, 20.0  # from here on tanh rounds to 1
+_ERF_SERIES = 0.9275
+_ERF_ONE = 4.0
+
+
+def exp(v: Lanes, x: SSAValue) -> SSAValue:
+    """2**n p(r) with x = n ln 2 + r and |r| <= ln 2 / 2. Within 1 unit in the last place."""
+    low, high = v.fmt.exp_range
+    r, number = _reduced(v, v.below(v.above(x, low), high))
+    return v.scaled(v.horner(r, (1.0, 1.0, *v.fmt.exp)), number)
+
+
+def _reduced(v: Lanes, x: SSAValue) -> tuple[SSAValue, SSAValue]:
+    """The pair r, n with x = n ln 2 + r, for a bounded x."""
+    b, (high, low) = v.b, v.fmt.ln2
+    n, number = v.rounded(x, LOG2E)
+    return b.fma(n, v.real(-low), b.fma(n, v.real(-high), x)), number
+
+
+def _around(v: Lanes, x: SSAValue, center: float, sign: float) -> SSAValue:
+    """`center + sign exp(x)` rounded once at the end, where the power of two in exp(x) is a normal number.
+
+    exp(x) = 2**n (1 + s), so the sum is (center + sign 2**n) + sign 2**n s. A NaN comes through s.
+    """
+    b = v.b
+    r, number = _reduced(v, x)
+    s = b.fma(v.horner(r, v.fmt.exp), b.fmul(r, r), r)
+    power = v.power_of_two(number)
+    power = b.fneg(power) if sign < 0 else power
+    return b.fma(power, s, b.fadd(power, v.real(center)))
+
+
+def exp2(v: Lanes, x: SSAValue) -> SSAValue:
+    """2**n p(r) with x = n + r and an exact r in [-1/2, 1/2]. Within 1 unit in the last place."""
+    x = v.below(v.above(x, -151.0), 129.0)
+    n, number = v.rounded(x, 1.0)
+    return v.scaled(v.horner(v.b.fsub(x, n), (1.0, *polynomials.EXP2)), number)
+
+
+def tanh(v: Lanes, x: SSAValue) -> SSAValue:
+    """An odd polynomial near 0, elsewhere 1 - 2 / (exp(2 |x|) + 1). Within 2 units in the last place."""
+    b = v.b
+    size = b.math(math.AbsFOp, x)
+    square = b.fmul(x, x)
+    near = b.fma(b.fmul(v.horner(square, polynomials.TANH), square), size, size)
+    bounded = v.below(size, _TANH_ONE)
+    far = b.fsub(v.real(1.0), b.fdiv(v.real(2.0), _around(v, b.fadd(bounded, bounded), 1.0, 1.0)))
+    return _odd(v, x, size, _TANH_SERIES, near, far)
+
+
+def exp2_f64(v: Lanes, x: SSAValue) -> SSAValue:
+    """As `exp2` for float64, through exp. Within 1 unit in the last place."""
+    b = v.b
+    x = v.below(v.above(x, -1080.0), 1030.0)
+    n, number = v.rounded(x, 1.0)
+    r = b.fmul(b.fsub(x, n), v.real(1 / LOG2E))
+    return v.scaled(v.horner(r, (1.0, 1.0, *v.fmt.exp)), number)
+
+
+def tanh_f64(v: Lanes, x: SSAValue) -> SSAValue:
+    """The quotient t / (t + 2) with t = exp(2 |x|) - 1, accurate near 0 too. Within 3 units in the last place."""
+    b = v.b
+    bounded = v.below(b.math(math.AbsFOp, x), _TANH_ONE_F64)
+    t = _around(v, b.fadd(bounded, bounded), -1.0, 1.0)
+    return b.math(math.CopySignOp, b.fdiv(t, b.fadd(t, v.real(2.0))), x)
+
+
+def erf(v: Lanes, x: SSAValue) -> SSAValue:
+    """An odd polynomial near 0, elsewhere 1 - exp(-p(|x|)), p fitted to -log erfc. Within 1 unit in the last place."""
+    b = v.b
+    size = b.math(math.AbsFOp, x)
+    near = b.fma(v.horner(b.fmul(x, x), polynomials.ERF), size, size)
+    exponent = v.horner(v.below(size, _ERF_ONE), [-c for c in polynomials.ERFC])
+    far = _around(v, exponent, 1.0, -1.0)
+    return _odd(v, x, size, _ERF_SERIES, near, far)
+
+
+def _odd(v: Lanes, x: SSAValue, size: SSAValue, limit: float, near: SSAValue, far: SSAValue) -> SSAValue:
+    """`near` where |x| is below `limit`, else `far`, with the sign of x. A NaN takes `far`, which is one."""
+    b = v.b
+    return b.math(math.CopySignOp, b.select(b.fcmp("olt", size, v.real(limit)), near, far), x)

@@ -1,0 +1,106 @@
+"""Polynomial coefficients, lowest power first, as `tools/fit_math.py` derives them (run it to print this table).
+
+Each name's target function, interval and weight are the entry of the same name in that script.
+"""
+
+
+def hexadecimal(*texts: str) -> tuple[float, ...]:
+    """Floats written exactly."""
+    return tuple(map(float.fromhex, texts))
+
+
+EXP = hexadecimal(
+    "0x1.fffffc0000000p-2",
+    "0x1.5554940000000p-3",
+    "0x1.55588c0000000p-5",
+    "0x1.12389a0000000p-7",
+    "0x1.6a790a0000000p-10",
+)
+EXP2 = hexadecimal(
+    "0x1.62e4300000000p-1",
+    "0x1.ebfbde0000000p-3",
+    "0x1.c6af760000000p-5",
+    "0x1.3b2b860000000p-7",
+    "0x1.5f11e20000000p-10",
+    "0x1.43ca840000000p-13",
+)
+LOG = hexadecimal(
+    "-0x1.0000000000000p-1",
+    "0x1.5555460000000p-2",
+    "-0x1.ffffee0000000p-3",
+    "0x1.99a5420000000p-3",
+    "-0x1.5562ee0000000p-3",
+    "0x1.2333a20000000p-3",
+    "-0x1.fb40d60000000p-4",
+    "0x1.e62ee40000000p-4",
+    "-0x1.e300cc0000000p-4",
+    "0x1.1bf1780000000p-4",
+)
+TANH = hexadecimal(
+    "-0x1.5555540000000p-2",
+    "0x1.11106e0000000p-3",
+    "-0x1.b9edc00000000p-5",
+    "0x1.6371700000000p-6",
+    "-0x1.0b392c0000000p-7",
+    "0x1.158f9e0000000p-9",
+)
+ERF = hexadecimal(
+    "0x1.06eba80000000p-3",
+    "-0x1.8127420000000p-2",
+    "0x1.ce2de80000000p-4",
+    "-0x1.b80c3e0000000p-6",
+    "0x1.54b3480000000p-8",
+    "-0x1.a98ed00000000p-11",
+    "0x1.5a97420000000p-14",
+)
+ERFC = hexadecimal(
+    "-0x1.6e56520000000p-13",
+    "0x1.2127e40000000p+0",
+    "0x1.44460a0000000p-1",
+    "0x1.bb840e0000000p-4",
+    "-0x1.9b8f440000000p-6",
+    "0x1.115cb60000000p-8",
+    "-0x1.c79a920000000p-12",
+    "0x1.61fcf20000000p-16",
+)
+SIN = hexadecimal(
+    "-0x1.5555555552386p-3",
+    "0x1.1111110c9a357p-7",
+    "-0x1.a019f94ef3938p-13",
+    "0x1.71d776ab2cac2p-19",
+    "-0x1.a9648d5b37c1ap-26",
+)
+COS = hexadecimal(
+    "0x1.55555555530b6p-5",
+    "-0x1.6c16c1676219ep-10",
+    "0x1.a019fa9fb6265p-16",
+    "-0x1.27e0259fbdfe1p-22",
+    "0x1.1bc62aa7de349p-29",
+)
+EXP_F64 = hexadecimal(
+    "0x1.0000000000000p-1",
+    "0x1.5555555555559p-3",
+    "0x1.5555555555561p-5",
+    "0x1.111111110f866p-7",
+    "0x1.6c16c16c0ed5dp-10",
+    "0x1.a01a01aedaebcp-13",
+    "0x1.a01a01d2ac196p-16",
+    "0x1.71ddfb1ed6ca9p-19",
+    "0x1.27e46970f092fp-22",
+    "0x1.af5a30b1ee18fp-26",
+    "0x1.204b1b6ce11b7p-29",
+)
+LOG_F64 = hexadecimal(
+    "0x1.555555555559bp-1",
+    "0x1.999999997dbb4p-2",
+    "0x1.2492494379fbdp-2",
+    "0x1.c71c50f647a77p-3",
+    "0x1.7466713b38864p-3",
+    "0x1.399d19d4863c9p-3",
+    "0x1.2f30a75b56310p-3",
+)
+LN2_F32 = hexadecimal("0x1.62e4000000000p-1", "0x1.7f7d1c0000000p-20")
+LN2_F64 = hexadecimal("0x1.62e42fefa4000p-1", "-0x1.8432a1b0e2634p-43")
+LOG2E_F32 = hexadecimal("0x1.7154760000000p+0", "0x1.4ae0c00000000p-26")
+HALF_PI_F64 = hexadecimal("0x1.921fb54442d18p+0", "0x1.1a62633145c07p-54")
+TWO_OVER_PI = 0xA2F9836E4E441529FC2757D1F534DDC0DB6295993C439041FE5163ABDEBBC561B7246E3A

@@ -1,0 +1,22 @@
+"""The coefficients in the table are those that the script derives."""
+
+import numpy as np
+import pytest
+
+from tilewright.tools.fit_math import FITS, PARTS, TWO_OVER_PI_BITS, Fit, fitted, two_over_pi
+from tilewright.xir.vector_math import polynomials
+
+
+@pytest.mark.parametrize("fit", FITS, ids=lambda fit: fit.name)
+def test_the_table_holds_what_the_fit_gives(fit: Fit):
+    """Machines without extended precision reproduce the first digits only."""
+    tolerance = 0 if np.finfo(np.longdouble).nmant > 52 else 1e-4
+    np.testing.assert_allclose(getattr(polynomials, fit.name), fitted(fit), rtol=tolerance)
+
+
+def test_constants_are_the_digits_of_ln2_and_pi():
+    assert two_over_pi(TWO_OVER_PI_BITS) == polynomials.TWO_OVER_PI
+    for name, value in PARTS.items():
+        assert getattr(polynomials, name) == value
+    assert sum(polynomials.LN2_F64) == np.log(2)
+    assert sum(polynomials.HALF_PI_F64) == np.pi / 2
