@@ -163,3 +163,14 @@ def test_a_failed_signal_is_never_forgotten(device: Device, stream: Stream) -> N
     stream.synchronize()
     assert code(lambda: timeline.synchronize(1)) == "TW623"
     timeline.synchronize(2)
+
+
+def test_a_history_that_starts_with_a_failure_goes_on(device: Device, stream: Stream) -> None:
+    event = device.create_event()
+    stream << host_callback(fail) << event.signal()
+    assert code(stream.synchronize) == "TW624"
+    for _ in range(600):
+        stream << event.signal()
+    event.synchronize()
+    assert len(event.history.values) == len(event.history.fences)
+    assert event.history.values[-1] == 601

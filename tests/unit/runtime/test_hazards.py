@@ -125,6 +125,26 @@ def test_a_refused_list_leaves_no_trace() -> None:
     assert tracker.admit(3, [Step([access(20, 30, Usage.WRITE)])]) is None
 
 
+def test_a_second_wait_forgets_nothing_of_the_first() -> None:
+    tracker, monitor = HazardTracker(), Monitor()
+    first, second = Fence(monitor), Fence(monitor)
+    tracker.admit(1, [Step([access(0, 8, Usage.WRITE)], signals=first)])
+    tracker.admit(2, [Step([access(8, 16, Usage.WRITE)], signals=second)])
+    waits = [Step(waits=first), Step(waits=second)]
+    assert tracker.admit(3, [*waits, Step([access(0, 16, Usage.READ)])]) is None
+
+
+def test_trimming_keeps_what_the_host_did_not_wait_for() -> None:
+    tracker = HazardTracker()
+    tracker.admit(1, [Step([access(1000, 1001, Usage.WRITE)])])
+    tracker.host_learns(tracker.clock(1))
+    for at in range(100):
+        tracker.admit(1, [Step([access(2 * at, 2 * at + 1, Usage.WRITE)])])
+    assert tracker.recorded(1) == 100
+    for at in range(100):
+        assert tracker.admit(2, [Step([access(2 * at, 2 * at + 1, Usage.READ)])]) is not None
+
+
 def test_a_stream_does_not_race_with_itself() -> None:
     tracker = HazardTracker()
     for _ in range(3):

@@ -142,13 +142,16 @@ def test_commands_of_another_device_are_refused(device: Device, stream: Stream) 
 def test_a_list_is_all_or_nothing(device: Device, stream: Stream) -> None:
     seen: list[int] = []
     buffer = device.create_buffer(f32, 1)
-    commands = CommandList() << host_callback(lambda: seen.append(1)) << buffer.copy_to(np.zeros(1, "f4"))
+    kept = device.create_buffer(f32, 1)
+    commands = CommandList() << host_callback(lambda: seen.append(1)) << kept.copy_to(np.zeros(1, "f4"))
+    commands << buffer.copy_to(np.zeros(1, "f4"))
     buffer.close()
     with pytest.raises(DispatchError) as error:
         stream << commands
     assert error.value.diagnostic.code.id == "TW602"
     stream.synchronize()
     assert seen == []
+    assert kept.lifetime.pending == 0
     assert not commands.committed
 
 

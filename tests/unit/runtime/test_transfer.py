@@ -45,6 +45,12 @@ def test_device_copies_between_views(device: Device, stream: Stream) -> None:
     assert result.tolist() == [-1, 5, 6, 7, 0, -1, -1, -1]
 
 
+def test_equal_ranges_of_two_buffers_do_not_overlap(device: Device, stream: Stream) -> None:
+    a, b, result = device.create_buffer(f32, 4), device.create_buffer(f32, 4), np.empty(4, "f4")
+    stream << a.copy_from(np.arange(4, dtype="f4")) << b.copy_from(a) << b.copy_to(result) << synchronize()
+    assert result.tolist() == [0, 1, 2, 3]
+
+
 def test_within_one_buffer_disjoint_ranges_copy(device: Device, stream: Stream) -> None:
     buffer, result = device.create_buffer(f32, 4), np.empty(4, "f4")
     stream << buffer.copy_from(np.arange(4, dtype="f4")) << buffer[2:].copy_from(buffer[:2]) << buffer.copy_to(result)
