@@ -1,6 +1,6 @@
-"""TileIR as text that prints and parses back. Types, spaces and layouts are aliased on top of the module."""
+"""TileIR as text that prints and parses back. Types are aliased on top of the module."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from io import StringIO
 
 from xdsl.context import Context
@@ -16,15 +16,12 @@ from tilewright.core.codes.internal import UNPARSABLE_TEXT
 from tilewright.core.errors import InternalError
 from tilewright.core.source import Span
 from tilewright.ir.dialect import TileDialect
-from tilewright.ir.layout_attr import LayoutAttr
-from tilewright.ir.types import MemoryType, SpaceAttr, TileType, ViewType
+from tilewright.ir.types import MemoryType, TileType, ViewType
 
 __all__ = ["parse_module", "print_module"]
 
-# Which attributes get an alias, and the first letters of its name.
+# Which types get an alias, and the first letters of its name.
 _ALIASED: dict[type[Attribute], str] = {
-    SpaceAttr: "#s",
-    LayoutAttr: "#l",
     TileType: "!t",
     ViewType: "!v",
     MemoryType: "!m",
@@ -99,7 +96,7 @@ class _AliasPrinter(Printer):
 def _aliases(module: Operation) -> dict[Attribute, str]:
     aliases: dict[Attribute, str] = {}
     counts = dict.fromkeys(_ALIASED.values(), 0)
-    for attr in _attributes(module):
+    for attr in (kind for op in module.walk() for kind in _types(op)):
         prefix = _ALIASED.get(type(attr))
         if prefix is not None and attr not in aliases:
             aliases[attr] = f"{prefix}{counts[prefix]}"
@@ -107,15 +104,7 @@ def _aliases(module: Operation) -> dict[Attribute, str]:
     return aliases
 
 
-def _attributes(module: Operation) -> Iterator[Attribute]:
-    """The attributes that an operation's text mentions directly, in order."""
-    for op in module.walk():
-        yield from _types(op)
-        yield from op.properties.values()
-        yield from op.attributes.values()
-
-
-def _types(op: Operation) -> Iterable[Attribute]:
+def _types(op: Operation) -> Iterator[Attribute]:
     yield from (result.type for result in op.results)
     yield from (operand.type for operand in op.operands)
     for region in op.regions:

@@ -4,6 +4,7 @@ Tile form: element u of the tile addresses `origin + u`, axis by axis; the tile'
 """
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
@@ -43,6 +44,10 @@ class LoadOp(IRDLOperation):
     bounds = prop_def(BoundsAttr)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     traits = traits_def(HasEffect(Effect.READ))
+    assembly_format: ClassVar[str | None] = (
+        "$view `[` $origin `]` (`fill` $fill^ `:` type($fill))? (`mask` $mask^ `:` type($mask))? "
+        "`bounds` $bounds attr-dict `:` type($view) `[` type($origin) `]` `->` type($result)"
+    )
 
     def __init__(
         self,
@@ -73,6 +78,10 @@ class StoreOp(IRDLOperation):
     bounds = prop_def(BoundsAttr)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     traits = traits_def(HasEffect(Effect.WRITE))
+    assembly_format: ClassVar[str | None] = (
+        "$value `,` $view `[` $origin `]` (`mask` $mask^ `:` type($mask))? "
+        "`bounds` $bounds attr-dict `:` type($value) `,` type($view) `[` type($origin) `]`"
+    )
 
     def __init__(
         self,
@@ -103,6 +112,10 @@ class LoadElementOp(IRDLOperation):
     result = result_def(ANY)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     traits = traits_def(HasEffect(Effect.READ))
+    assembly_format: ClassVar[str | None] = (
+        "$view `[` $index `]` (`where` $predicate^ `:` type($predicate))? (`fill` $fill^ `:` type($fill))? "
+        "attr-dict `:` type($view) `[` type($index) `]` `->` type($result)"
+    )
 
     def __init__(
         self,
@@ -128,6 +141,10 @@ class StoreElementOp(IRDLOperation):
     predicate = opt_operand_def(ANY)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     traits = traits_def(HasEffect(Effect.WRITE))
+    assembly_format: ClassVar[str | None] = (
+        "$value `,` $view `[` $index `]` (`where` $predicate^ `:` type($predicate))? "
+        "attr-dict `:` type($value) `,` type($view) `[` type($index) `]`"
+    )
 
     def __init__(
         self, view: SSAValue, index: Sequence[SSAValue], value: SSAValue, *, predicate: SSAValue | None = None
@@ -152,6 +169,10 @@ class UpdateOp(IRDLOperation):
     reducer = prop_def(UpdateKindAttr)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     traits = traits_def(HasEffect(Effect.READ | Effect.WRITE))
+    assembly_format: ClassVar[str | None] = (
+        "$reducer $value `,` $view `[` $coords `]` (`mask` $mask^ `:` type($mask))? "
+        "attr-dict `:` type($value) `,` type($view) `[` type($coords) `]`"
+    )
 
     def __init__(
         self,

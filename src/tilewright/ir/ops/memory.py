@@ -1,5 +1,7 @@
 """Manual memory. States are values: a store consumes the reaching state and produces the next, a load consumes it."""
 
+from typing import ClassVar
+
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, opt_prop_def, result_def, traits_def
@@ -22,6 +24,7 @@ class MemoryAllocOp(IRDLOperation):
     memory = result_def(MEMORY)
     state = result_def(STATE)
     traits = traits_def(HasEffect(Effect.ALLOCATE))
+    assembly_format: ClassVar[str | None] = "(`in` $resource^)? (`layout` $layout^)? attr-dict `:` type($memory)"
 
     def __init__(self, kind: MemoryType, *, resource: str | None = None, layout: LayoutAttr | None = None):
         properties: dict[str, Attribute | None] = {
@@ -40,6 +43,7 @@ class MemoryLoadOp(IRDLOperation):
     state = operand_def(STATE)
     result = result_def(TILE)
     traits = traits_def(HasEffect(Effect.READ))
+    assembly_format: ClassVar[str | None] = "$memory `at` $state attr-dict `:` type($memory) `->` type($result)"
 
     def __init__(self, memory: SSAValue, state: SSAValue):
         kind = memory_type(memory)
@@ -56,6 +60,9 @@ class MemoryStoreOp(IRDLOperation):
     value = operand_def(ANY)
     result = result_def(STATE)
     traits = traits_def(HasEffect(Effect.WRITE))
+    assembly_format: ClassVar[str | None] = (
+        "$value `,` $memory `at` $state attr-dict `:` type($value) `,` type($memory)"
+    )
 
     def __init__(self, memory: SSAValue, state: SSAValue, value: SSAValue):
         super().__init__(operands=[memory, state, value], result_types=[MemoryStateType()])

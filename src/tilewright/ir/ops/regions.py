@@ -1,11 +1,13 @@
 """The kernel and the four structured regions, the pipeline stage cut and the yield."""
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntAttr, StringAttr
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
+    ParsePropInAttrDict,
     irdl_op_definition,
     opt_prop_def,
     prop_def,
@@ -35,6 +37,8 @@ class KernelOp(IRDLOperation):
     labels = prop_def(DictionaryAttr)
     body = region_def("single_block")
     traits = traits_def(SymbolOpInterface(), IsolatedFromAbove())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format: ClassVar[str | None] = "$sym_name $parameters attr-dict-with-keyword $body"
 
     def __init__(self, name: str, parameters: Sequence[tuple[str, Attribute]], labels: dict[int, str] | None = None):
         table: dict[str, Attribute] = {str(dim): StringAttr(label) for dim, label in (labels or {}).items()}
@@ -52,6 +56,9 @@ class KernelOp(IRDLOperation):
     @property
     def views(self) -> tuple[SSAValue, ...]:
         return tuple(arg for arg in self.body.block.args if isinstance(arg.type, ViewType))
+
+
+_LOOP: str | None = "$space `(` $inits `:` type($inits) `)` attr-dict-with-keyword `->` `(` type($results_) `)` $body"
 
 
 class RegionOp(IRDLOperation):
@@ -95,6 +102,8 @@ class ParallelOp(RegionOp):
 
     name = "tile.parallel"
     scope = opt_prop_def(StringAttr)
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format: ClassVar[str | None] = "$space (`scope` $scope^)? attr-dict-with-keyword $body"
 
     def __init__(self, space: SpaceAttr, *, scope: str | None = None, body: Region | None = None):
         properties: dict[str, Attribute | None] = {
@@ -111,6 +120,8 @@ class SerialOp(CarryingOp):
     """Ordered iterations, lexicographic in axis order."""
 
     name = "tile.serial"
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = _LOOP
 
     def __init__(self, space: SpaceAttr, inits: Sequence[SSAValue] = (), body: Region | None = None):
         super().__init__(
@@ -131,6 +142,8 @@ class PipelineOp(CarryingOp):
     name = "tile.pipeline"
     window = prop_def(IntAttr)
     interval = prop_def(IntAttr)
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = _LOOP
 
     def __init__(
         self,
@@ -158,6 +171,8 @@ class ReduceOp(CarryingOp):
 
     name = "tile.reduce"
     policy = prop_def(PolicyAttr)
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = _LOOP
 
     def __init__(
         self,
@@ -181,6 +196,7 @@ class StageOp(IRDLOperation):
 
     name = "tile.stage"
     label = prop_def(StringAttr)
+    assembly_format: ClassVar[str | None] = "$label attr-dict"
 
     def __init__(self, label: str):
         super().__init__(operands=[], result_types=[], properties={"label": StringAttr(label)})
@@ -193,6 +209,7 @@ class YieldOp(IRDLOperation):
     name = "tile.yield"
     values = var_operand_def(ANY)
     traits = traits_def(IsTerminator())
+    assembly_format: ClassVar[str | None] = "($values^ `:` type($values))? attr-dict"
 
     def __init__(self, values: Sequence[SSAValue] = ()):
         super().__init__(operands=[values], result_types=[])

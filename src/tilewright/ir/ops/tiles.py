@@ -1,11 +1,13 @@
 """Pure operations on tiles: constants, maps, extraction, contraction, scans."""
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from xdsl.dialects.builtin import BoolAttr
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
+    ParsePropInAttrDict,
     SameVariadicOperandSize,
     irdl_op_definition,
     operand_def,
@@ -28,7 +30,7 @@ class ConstantOp(IRDLOperation):
     name = "tile.constant"
     value = prop_def(NumberAttr)
     result = result_def(ANY)
-    assembly_format = "$value attr-dict `:` type($result)"
+    assembly_format: ClassVar[str | None] = "$value attr-dict `:` type($result)"
 
     def __init__(self, bits: int, result_type: Attribute):
         super().__init__(operands=[], result_types=[result_type], properties={"value": NumberAttr(bits)})
@@ -42,6 +44,8 @@ class MapOp(IRDLOperation):
     space = prop_def(SpaceAttr)
     body = region_def("single_block")
     result = result_def(TILE)
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format: ClassVar[str | None] = "$space attr-dict-with-keyword `->` type($result) $body"
 
     def __init__(self, result_type: TileType, body: Region | None = None):
         region = body if body is not None else Region(Block(arg_types=[I64] * result_type.space.rank))
@@ -58,6 +62,9 @@ class ExtractOp(IRDLOperation):
     tile = operand_def(TILE)
     coords = var_operand_def(ANY)
     result = result_def(ANY)
+    assembly_format: ClassVar[str | None] = (
+        "$tile `[` $coords `]` attr-dict `:` type($tile) `[` type($coords) `]` `->` type($result)"
+    )
 
     def __init__(self, tile: SSAValue, coords: Sequence[SSAValue]):
         super().__init__(operands=[tile, coords], result_types=[element_of(tile)])
@@ -80,6 +87,10 @@ class MmaOp(IRDLOperation):
     result = result_def(TILE)
     reassociate = prop_def(BoolAttr)
     atoms = prop_def(BoolAttr)
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format: ClassVar[str | None] = (
+        "$a `,` $b `,` $c attr-dict `:` type($a) `,` type($b) `,` type($c) `->` type($result)"
+    )
 
     def __init__(self, a: SSAValue, b: SSAValue, c: SSAValue, *, reassociate: bool = True, atoms: bool = False):
         properties: dict[str, Attribute] = {
@@ -107,7 +118,11 @@ class ScanOp(IRDLOperation):
     reverse = prop_def(BoolAttr)
     body = region_def("single_block")
     results_ = var_result_def(TILE)
-    irdl_options = (SameVariadicOperandSize(),)
+    irdl_options = (SameVariadicOperandSize(), ParsePropInAttrDict())
+    assembly_format: ClassVar[str | None] = (
+        "`(` $tiles `:` type($tiles) `)` `from` `(` $seeds `:` type($seeds) `)` "
+        "attr-dict-with-keyword `->` `(` type($results_) `)` $body"
+    )
 
     def __init__(
         self,
