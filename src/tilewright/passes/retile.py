@@ -1,0 +1,115 @@
+"""Copies of operations with dimensions renamed and resized, and values replaced: the one mechanism behind the tiling passes."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
+from xdsl.ir import Attribute, Block, Operation, ParametrizedAttribute, Region, SSAValue
+
+from tilewright.ir.ops.regions import KernelOp
+from tilewright.ir.types import AxisAttr, DimAttr
+
+__all__ = ["Retiling", "fresh_dim", "label_like"]
+
+
+@dataclass
+class Retiling:
+    """`axes` says what each changed dimension becomes; `values` what each value becomes, and grows with every copy."""
+
+    axes: Mapping[DimAttr, AxisAttr]
+    values: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    _known: dict[Attribute, Attribute] = field(default_factory=dict[Attribute, Attribute])
+
+    def attribute(self, attr: Attribute) -> Attribute:
+        """The attribute with every changed dimension and extent replaced."""
+        found = self._known.get(attr)
+        if found is None:
+            found = self._known[attr] = self._rebuilt(attr)
+        return found
+
+    def _rebuilt(self, attr: Attribute) -> Attribute:
+        match attr:
+            case AxisAttr():
+                return self.axes.get(attr.dim, attr)
+            case DimAttr():
+                axis = self.axes.get(attr)
+                return attr if axis is None else axis.dim
+            case ArrayAttr():
+                return ArrayAttr([self.attribute(item) for item in attr.data])
+            case DictionaryAttr():
+                return DictionaryAttr({key: self.attribute(value) for key, value in attr.data.items()})
+            case ParametrizedAttribute():
+                parameters = [self.attribute(item) for item in attr.parameters]
+                return type(attr).new(parameters)
+            case _:
+                return attr
+
+    def copy(self, op: Operation) -> Operation:
+        """The operation in the new tiling, with its regions and its place."""
+        new = type(op).create(
+            operands=[self.values.get(value, value) for value in op.operands],
+            result_types=[self.attribute(value.type) for value in op.results],
+            properties={name: self.attribute(value) for name, value in op.properties.items()},
+            attributes=dict(op.attributes),
+            regions=[self._region(region) for region in op.regions],
+            location=op.location,
+        )
+        self.values.update(zip(op.results, new.results, strict=True))
+        for old, result in zip(op.results, new.results, strict=True):
+            result.name_hint = old.name_hint
+        return new
+
+    def _region(self, region: Region) -> Region:
+        return Region([self.block(block) for block in region.blocks])
+
+    def block(self, block: Block, kept: Sequence[SSAValue] | None = None) -> Block:
+        """A copy of a block; with `kept`, only those arguments are made anew and the others must have values already."""
+        arguments = list(block.args) if kept is None else list(kept)
+        new = Block(arg_types=[self.attribute(value.type) for value in arguments])
+        self.values.update(zip(arguments, new.args, strict=True))
+        for old, argument in zip(arguments, new.args, strict=True):
+            argument.name_hint = old.name_hint
+        for op in block.ops:
+            new.add_op(self.copy(op))
+        return new
+
+
+def fresh_dim(root: Operation) -> DimAttr:
+    """A dimension that nothing under `root` uses."""
+    highest = 0
+    seen: set[Attribute] = set()
+
+    def visit(attr: Attribute) -> None:
+        nonlocal highest
+        if attr in seen:
+            return
+        seen.add(attr)
+        match attr:
+            case DimAttr():
+                highest = max(highest, attr.number + 1)
+            case ArrayAttr():
+                for item in attr.data:
+                    visit(item)
+            case ParametrizedAttribute():
+                for item in attr.parameters:
+                    visit(item)
+            case _:
+                return
+
+    for op in root.walk():
+        for value in op.results:
+            visit(value.type)
+        for attr in op.properties.values():
+            visit(attr)
+        for region in op.regions:
+            for block in region.blocks:
+                for argument in block.args:
+                    visit(argument.type)
+    return DimAttr.of(highest)
+
+
+def label_like(kernel: KernelOp, new: DimAttr, old: DimAttr) -> None:
+    """Give a new dimension the user's name of the one it comes from."""
+    label = kernel.labels.data.get(str(old.number))
+    if label is not None:
+        kernel.properties["labels"] = DictionaryAttr({**kernel.labels.data, str(new.number): label})

@@ -1,0 +1,140 @@
+"""An independent tile axis becomes blocks: a root axis over a smaller tile axis."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from tilewright.core.codes.internal import BROKEN_PASS
+from tilewright.core.errors import InternalError
+from tilewright.ir.effects import effect_of
+from tilewright.ir.location import span_of
+from tilewright.ir.ops import elementwise, regions, tiles
+from tilewright.ir.ops.access import LoadOp, StoreOp
+from tilewright.ir.ops.base import Effect
+from tilewright.ir.rewrite import TilePass, TileRewriter
+from tilewright.ir.types import I64, AxisAttr, DimAttr, SpaceAttr, is_tile, space_of
+from tilewright.passes.dissolve_loops import folded_dims
+from tilewright.passes.retile import Retiling, fresh_dim
+
+__all__ = ["StripAxis", "why_not_strippable"]
+
+
+@dataclass(frozen=True)
+class StripAxis(TilePass):
+    """Requires: a verified kernel whose root parallel has the tile axis `dim`, which every write carries and nothing folds.
+
+    Ensures: the same elements, each computed from the same values; the inverse of `coalesce-axes`.
+
+    Rewrites: parallel { store X[E] } → parallel g:cdiv(E, block) { store X[g*block + e] } with e:block.
+
+    Declines when: never; an axis that is not independent is a mistake of the planner and an InternalError.
+    """
+
+    name: ClassVar[str] = "strip-axis"
+    dim: int
+    block: int
+
+    def apply(self, module: ModuleOp, rewriter: TileRewriter) -> None:
+        for kernel in [op for op in module.walk() if isinstance(op, regions.KernelOp)]:
+            for root in [op for op in kernel.body.block.ops if isinstance(op, regions.ParallelOp)]:
+                self._strip(kernel, root, rewriter)
+
+    def _strip(self, kernel: regions.KernelOp, root: regions.ParallelOp, rewriter: TileRewriter) -> None:
+        dim = DimAttr.of(self.dim)
+        reason = why_not_strippable(root, dim)
+        if reason is not None:
+            raise InternalError(BROKEN_PASS.at(span_of(root), name=self.name, what=reason), pass_name=self.name)
+        whole = extent_of(root, dim)
+        blocks = AxisAttr.of(fresh_dim(kernel), -(-whole // self.block))
+        rewriter.note(
+            f"line {span_of(root).line}: axis of {whole} stripped into {blocks.extent} blocks of {self.block}"
+        )
+        _rewrite(root, AxisAttr.of(dim, self.block), blocks, rewriter)
+
+
+def extent_of(root: regions.ParallelOp, dim: DimAttr) -> int:
+    """The extent of a tile axis under a root; where it is broadcast it may also be 1."""
+    found = [space_of(value).extent_of(dim) for op in root.walk() for value in op.results if is_tile(value)]
+    return max((extent for extent in found if extent is not None), default=0)
+
+
+def why_not_strippable(root: regions.ParallelOp, dim: DimAttr) -> str | None:
+    """Why an axis is not independent under a root; None when it is."""
+    for op in root.walk():
+        if Effect.WRITE in effect_of(op) and not (isinstance(op, StoreOp) and dim in space_of(op.value).dims):
+            return f"line {span_of(op).line} writes without the axis"
+        if not isinstance(op, regions.RegionOp) and dim in folded_dims(op):
+            return f"line {span_of(op).line} folds the axis"
+        if isinstance(op, tiles.ExtractOp) and not _reads_itself(op, dim):
+            return f"line {span_of(op).line} reads other elements along the axis"
+    return None
+
+
+def _reads_itself(op: tiles.ExtractOp, dim: DimAttr) -> bool:
+    """Whether the coordinate along `dim` is the index of an enclosing map along the same axis."""
+    dims = space_of(op.tile).dims
+    if dim not in dims:
+        return True
+    coord = op.coords[dims.index(dim)]
+    owner = coord.owner
+    parent = owner.parent_op() if isinstance(owner, Block) else None
+    return (
+        isinstance(parent, tiles.MapOp) and coord in parent.body.block.args and parent.space.dims[_place(coord)] == dim
+    )
+
+
+def _place(coord: SSAValue) -> int:
+    owner = coord.owner
+    return owner.args.index(coord) if isinstance(owner, Block) else -1
+
+
+def _rewrite(root: regions.ParallelOp, inner: AxisAttr, blocks: AxisAttr, rewriter: TileRewriter) -> None:
+    retiling = Retiling({inner.dim: inner})
+    space = SpaceAttr.of((*root.space.axes, blocks))
+    body = retiling.block(root.body.block)
+    index = body.insert_arg(I64, len(body.args))
+    scope = None if root.scope is None else root.scope.data
+    new = regions.ParallelOp(space, scope=scope, body=Region(body))
+    new.location = root.location
+    size = tiles.ConstantOp(inner.extent, I64)
+    start = elementwise.MulOp(index, size.result, I64)
+    first = body.first_op
+    if first is not None:
+        rewriter.insert_before(first, [size, start])
+    for op in list(new.walk()):
+        _shift(op, inner.dim, start.result, rewriter)
+    rewriter.insert_before(root, [new])
+    rewriter.erase(root)
+
+
+def _shift(op: Operation, dim: DimAttr, start: SSAValue, rewriter: TileRewriter) -> None:
+    """Move what an operation sees of the axis by the start of the block."""
+    match op:
+        case LoadOp() | StoreOp():
+            dims = space_of(op.result if isinstance(op, LoadOp) else op.value).dims
+            if dim in dims and space_of(op.result if isinstance(op, LoadOp) else op.value).extent_of(dim) != 1:
+                _move_origin(op, dims.index(dim), start, rewriter)
+        case tiles.MapOp() if dim in op.space.dims:
+            _move_index(op, op.body.block.args[op.space.dims.index(dim)], start, rewriter)
+        case _:
+            return
+
+
+def _move_origin(op: LoadOp | StoreOp, place: int, start: SSAValue, rewriter: TileRewriter) -> None:
+    moved = elementwise.AddOp(op.origin[place], start, I64)
+    rewriter.insert_before(op, [moved])
+    op.operands[1 + place] = moved.result
+
+
+def _move_index(op: tiles.MapOp, index: SSAValue, start: SSAValue, rewriter: TileRewriter) -> None:
+    """Inside a map the index counts within the block; as a number it counts from the start of the axis."""
+    plain = [use for use in index.uses if not isinstance(use.operation, tiles.ExtractOp)]
+    first = op.body.block.first_op
+    if not plain or first is None:
+        return
+    moved = elementwise.AddOp(index, start, I64)
+    rewriter.insert_before(first, [moved])
+    for use in plain:
+        use.operation.operands[use.index] = moved.result
