@@ -47,18 +47,25 @@ def _float_literal(bits: int) -> str:
 
 def float_bits(type: Type, bits: int) -> Value:
     """The float (or vector of floats) with exactly this bit pattern in every lane."""
-    element = type.element
+    return _spread(type, _literal(type.element, bits))
+
+
+def float_lanes(element: Type, lanes: Sequence[int]) -> Value:
+    """A vector of floats, each given by its bit pattern."""
+    listed = ", ".join(f"{element.text} {_literal(element, bits)}" for bits in lanes)
+    return Value(vector(element, len(lanes)), f"<{listed}>")
+
+
+def _literal(element: Type, bits: int) -> str:
     if element is FLOAT:
-        literal = _float_literal(bits)
-    elif element is DOUBLE:
-        literal = f"0x{bits:016X}"
-    elif element is HALF:
-        literal = f"0xH{bits:04X}"
-    elif element is BFLOAT:
-        literal = f"0xR{bits:04X}"
-    else:
-        raise misuse(f"a float constant of type {type}")
-    return _spread(type, literal)
+        return _float_literal(bits)
+    if element is DOUBLE:
+        return f"0x{bits:016X}"
+    if element is HALF:
+        return f"0xH{bits:04X}"
+    if element is BFLOAT:
+        return f"0xR{bits:04X}"
+    raise misuse(f"a float constant of type {element}")
 
 
 def _encode(element: Type, value: float) -> int:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from tilewright.backends.llvm.emission import Emission
 from tilewright.backends.llvm.faults import misuse
-from tilewright.backends.llvm.types import I1, I32, I64, Type, vector
+from tilewright.backends.llvm.types import I1, I32, I64, Type, structure, vector
 from tilewright.backends.llvm.values import IntegerConstant, Value, constant, integers, poison
 
 
@@ -56,6 +56,14 @@ class Vectors(Emission):
     def extract_value(self, aggregate: Value, type: Type, index: int) -> Value:
         """A member of an aggregate; the caller says its type."""
         return self.define(type, f"extractvalue {aggregate}, {index}")
+
+    def aggregate(self, members: Sequence[Value]) -> Value:
+        """A structure of the given values."""
+        kind = structure(*(member.type for member in members))
+        out = poison(kind)
+        for index, member in enumerate(members):
+            out = self.define(kind, f"insertvalue {out}, {member}, {index}")
+        return out
 
     def build(self, scalars: Sequence[Value]) -> Value:
         """A vector of the given scalars."""

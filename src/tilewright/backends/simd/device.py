@@ -1,0 +1,36 @@
+"""The `simd` device: the CPU this process runs on, through the native route."""
+
+from functools import partial
+
+from tilewright.backends.llvm.kernel import compile_kernel
+from tilewright.backends.simd.shader import SIMDShader
+from tilewright.core.abi import CompileOptions
+from tilewright.core.codes.unsupported import NO_TILE_COMPILER
+from tilewright.core.errors import CapabilityError
+from tilewright.core.source import user_span
+from tilewright.ir.kernel import Kernel
+from tilewright.runtime.hostmemory import HostMemory
+
+__all__ = ["SIMDDevice"]
+
+
+class SIMDDevice(HostMemory):
+    """Host memory, and kernels in machine code on all cores."""
+
+    name = "simd"
+
+    def __init__(self) -> None:
+        super().__init__(self.name)
+
+    def create_tile_kernel(self, kernel: object, options: CompileOptions, /) -> SIMDShader:
+        """Raises what the native route raises: UnsupportedError, PlanError, ToolchainError."""
+        if not isinstance(kernel, Kernel):
+            raise CapabilityError(
+                NO_TILE_COMPILER.at(user_span(), device=f"{self.name}, given {type(kernel).__name__},")
+            )
+        return _shader(kernel, options, may_alias=False)
+
+
+def _shader(kernel: Kernel, options: CompileOptions, *, may_alias: bool) -> SIMDShader:
+    compiled = compile_kernel(kernel, options, may_alias=may_alias)
+    return SIMDShader(compiled, partial(_shader, kernel, options, may_alias=True))

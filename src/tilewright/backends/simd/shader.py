@@ -1,0 +1,106 @@
+"""A kernel in machine code, launched over the worker pool."""
+
+import ctypes
+import threading
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, cast
+
+from tilewright.backends.llvm.emit.module import LAUNCH, POOL_RUN
+from tilewright.backends.llvm.jit import Library, load
+from tilewright.backends.llvm.kernel import CompiledKernel, CpuReport, overlapping
+from tilewright.backends.simd.pool import WorkerPool, worker_pool
+from tilewright.backends.simd.scratch import ARENA
+from tilewright.core.abi import KernelMetadata
+from tilewright.runtime.interface import Binding
+
+__all__ = ["SIMDShader"]
+
+
+class SIMDShader:
+    """A native shader of the `simd` device.
+
+    Code may expect that some arguments do not overlap (see `CompiledKernel.disjoint`). Where they do, a second version
+    without that expectation is compiled at the first such launch and kept.
+    """
+
+    def __init__(self, compiled: CompiledKernel, careful: Callable[[], "SIMDShader"]) -> None:
+        """`careful` makes the version for arguments that overlap."""
+        self._compiled = compiled
+        self._code = _Code(compiled, worker_pool())
+        self._sizes = tuple(argument.minimum_size_bytes for argument in compiled.metadata.arguments)
+        self._make_careful = careful
+        self._careful: SIMDShader | None = None
+        self._lock = threading.RLock()
+
+    @property
+    def metadata(self) -> KernelMetadata:
+        return self._compiled.metadata
+
+    @property
+    def report(self) -> CpuReport:
+        return self._compiled.report
+
+    def launch(self, bindings: Sequence[Binding], /) -> None:
+        """Runs all tasks and returns when they are done."""
+        self.launch_addresses([cast("int", each.buffer.address) + each.byte_offset for each in bindings])
+
+    def launch_addresses(self, addresses: Sequence[int], /) -> None:
+        """The same on the memory that begins at each address, in the order of the arguments. Threads may overlap."""
+        pairs = self._compiled.disjoint
+        if pairs and overlapping(pairs, list(zip(addresses, self._sizes, strict=True))):
+            self._careful_version().launch_addresses(addresses)
+        else:
+            self._code.run(addresses)
+
+    def _careful_version(self) -> "SIMDShader":
+        with self._lock:
+            if self._careful is None:
+                self._careful = self._make_careful()
+            return self._careful
+
+    def assembly(self) -> str:
+        return self._compiled.assembly()
+
+    def close(self) -> None:
+        with self._lock:
+            if self._careful is not None:
+                self._careful.close()
+            self._code.close()
+
+
+class _Code:
+    """Loaded code with its argument block: addresses of buffers, scratch, threads. One block a calling thread."""
+
+    def __init__(self, compiled: CompiledKernel, pool: WorkerPool) -> None:
+        name = compiled.metadata.name
+        self._library: Library = load(compiled.object(), [LAUNCH], imports={POOL_RUN: pool.entry}, name=name)
+        self._entry = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._library.address(LAUNCH))
+        threads = min(compiled.threads, pool.threads, max(1, compiled.tasks))
+        self._order = compiled.argument_order
+        self._scratch_bytes = compiled.scratch_bytes * threads
+        tail = (compiled.scratch_bytes, threads)
+        self._blocks = _Blocks(partial(_block, len(self._order), tail))
+
+    def run(self, addresses: Sequence[int]) -> None:
+        words = self._blocks.words
+        for slot, argument in enumerate(self._order):
+            words[slot] = addresses[argument]
+        if self._scratch_bytes:
+            words[len(self._order)] = ARENA.reserve(self._scratch_bytes)
+        self._entry(self._blocks.address)
+
+    def close(self) -> None:
+        self._library.close()
+
+
+def _block(buffers: int, tail: tuple[int, int]) -> Any:
+    return (ctypes.c_int64 * (buffers + 3))(*(0,) * (buffers + 1), *tail)
+
+
+class _Blocks(threading.local):
+    """The argument block of the calling thread."""
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self.words = make()
+        self.address = ctypes.addressof(self.words)
