@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import IntAttr, IntegerAttr, StringAttr
+from xdsl.dialects.builtin import DictionaryAttr, IntAttr, IntegerAttr, StringAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.str_enum import StrEnum
 
@@ -17,7 +17,7 @@ from tilewright.ir.ops.tiles import ConstantOp, MapOp
 from tilewright.ir.types import AxisAttr, DimAttr, MemoryType, SpaceAttr, TileType, ViewType, dtype_of, is_element
 from tilewright.numerics.bits import from_bits
 
-__all__ = ["list_kernel", "number_text", "type_text"]
+__all__ = ["Labels", "axes_text", "list_kernel", "number_text", "type_text"]
 
 _INDENT = "  "
 _HIDDEN = frozenset({"space", "value", "operandSegmentSizes"})
@@ -41,16 +41,16 @@ def number_text(bits: int, element: Attribute) -> str:
     return str(value.item()) if dtype_of(element).kind != "float" else repr(float(value))
 
 
-def type_text(kind: Attribute, label: "_Labels | None" = None) -> str:
+def type_text(kind: Attribute, label: "Labels | None" = None) -> str:
     """A type in a few characters: `f32`, `f32[m:64, k:32]`, `const f32[0:8]`."""
     match kind:
         case TileType():
-            return f"{_element_text(kind.element)}[{_axes_text(kind.space, label)}]"
+            return f"{_element_text(kind.element)}[{axes_text(kind.space, label)}]"
         case ViewType():
             const = "const " if kind.is_const else ""
-            return f"{const}{_element_text(kind.element)}[{_axes_text(kind.space, label)}]"
+            return f"{const}{_element_text(kind.element)}[{axes_text(kind.space, label)}]"
         case MemoryType():
-            return f"memory {_element_text(kind.element)}[{_axes_text(kind.space, label)}]"
+            return f"memory {_element_text(kind.element)}[{axes_text(kind.space, label)}]"
         case _:
             return _element_text(kind)
 
@@ -59,21 +59,25 @@ def _element_text(element: Attribute) -> str:
     return dtype_of(element).name if is_element(element) else element.name.removeprefix("tile.")
 
 
-def _axes_text(space: SpaceAttr, label: "_Labels | None") -> str:
+def axes_text(space: SpaceAttr, label: "Labels | None") -> str:
+    """`m:64, k:32`, with numbers for dimensions when no labels are given."""
     return ", ".join(_axis_text(axis, label) for axis in space.axes)
 
 
-def _axis_text(axis: AxisAttr, label: "_Labels | None") -> str:
+def _axis_text(axis: AxisAttr, label: "Labels | None") -> str:
     return f"{label.of(axis.dim) if label else axis.dim.number}:{axis.extent}"
 
 
-class _Labels:
+class Labels:
     """The user's names of the dimensions; the later of two equal names carries its number."""
 
     def __init__(self, kernel: KernelOp) -> None:
         self._names: dict[int, str] = {}
         taken: set[str] = set()
-        for number, label in kernel.labels.data.items():
+        table = kernel.properties.get("labels")
+        for number, label in table.data.items() if isinstance(table, DictionaryAttr) else ():
+            if not number.isdecimal():
+                continue
             text = label.data if isinstance(label, StringAttr) else ""
             self._names[int(number)] = f"{text}.{number}" if text in taken else text
             taken.add(text)
@@ -85,7 +89,7 @@ class _Labels:
 class _Listing:
     def __init__(self, kernel: KernelOp) -> None:
         self._kernel = kernel
-        self._labels = _Labels(kernel)
+        self._labels = Labels(kernel)
         self._names: dict[SSAValue, str] = {}
         self._taken: dict[str, int] = {}
 
@@ -123,7 +127,7 @@ class _Listing:
     def _head(self, op: Operation) -> str:
         words = [op.name.removeprefix("tile.")]
         if isinstance(op, RegionOp | MapOp):
-            words.append(f"[{_axes_text(op.space, self._labels)}]")
+            words.append(f"[{axes_text(op.space, self._labels)}]")
         if isinstance(op, ConstantOp):
             words.append(number_text(op.value.data, getattr(op.result.type, "element", op.result.type)))
         if op.operands and not isinstance(op, CarryingOp):

@@ -719,7 +719,7 @@ def broken_module(rule: str) -> ModuleOp:
     """The module that violates `rule`."""
     if rule in BROKEN_MODULES:
         return BROKEN_MODULES[rule]()
-    m = Make()
+    m = Make(labels={0: "m", 1: "g", 2: "k"})
     BROKEN[rule](m)
     return m.done()
 

@@ -7,7 +7,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from tilewright.core.codes.effects import CONST_VIEW_WRITTEN
 from tilewright.ir.ops.access import LoadElementOp, LoadOp, StoreElementOp, StoreOp, UpdateOp
 from tilewright.ir.types import BOOL, I64, TileType, ViewType, dtype_of, tile_type, view_type
-from tilewright.ir.verify.rule import Findings, Rule, typed
+from tilewright.ir.verify.rule import Findings, Rule, op_text, typed
 from tilewright.ir.verify.shapes import (
     broadcasts,
     conflicting_dim,
@@ -17,7 +17,6 @@ from tilewright.ir.verify.shapes import (
     is_numeric_value,
     space_part,
 )
-from tilewright.ir.verify.wording import op_text, space_text, type_text
 
 INDEX_COUNT = typed("V-VIEW-1", "{op} gives {given} coordinates to a view of rank {rank}")
 INDEX_TYPE = typed("V-VIEW-2", "{op} is addressed by i64 scalars, not by {kind}")
@@ -33,7 +32,7 @@ UPDATE_COORDS = typed("V-UPD-1", "update gives {given} coordinates to a view of 
 UPDATE_COORD_TYPE = typed("V-UPD-2", "update is addressed by i64 scalars or tiles, not by {kind}")
 UPDATE_VALUE = typed("V-UPD-3", "update folds {kind} into a view of {expected}")
 UPDATE_MASK = typed("V-UPD-4", "update is masked by a boolean, not by {kind}")
-UPDATE_SPACE = typed("V-UPD-5", "update combines operands with {a} and {b} points along d{dim}")
+UPDATE_SPACE = typed("V-UPD-5", "update combines operands with {a} and {b} points along {dim}")
 UPDATE_REDUCER = typed("V-UPD-6", "update with {reducer} is not defined for {element}")
 
 RULES = (
@@ -48,7 +47,7 @@ def check_load(op: LoadOp, found: Findings) -> None:
     _check_index(op, view, op.origin, found)
     _check_tile(op, view, tile_type(op.result), LOAD_ELEMENT, found)
     if op.fill is not None and op.fill.type != view.element:
-        found.add(FILL_TYPE, op, op="load", kind=type_text(op.fill.type), element=type_text(view.element))
+        found.add(FILL_TYPE, op, op="load", kind=found.type(op.fill.type), element=found.type(view.element))
     _check_mask(op, op.mask, tile_type(op.result), found)
 
 
@@ -67,12 +66,12 @@ def check_load_element(op: LoadElementOp, found: Findings) -> None:
     _check_index(op, view, op.index, found)
     if op.result.type != view.element:
         found.add(
-            LOAD_ELEMENT, op, op="load_element", expected=type_text(view.element), element=type_text(op.result.type)
+            LOAD_ELEMENT, op, op="load_element", expected=found.type(view.element), element=found.type(op.result.type)
         )
     if (op.predicate is None) != (op.fill is None):
         found.add(FILL_ALONE, op, op="load_element")
     if op.fill is not None and op.fill.type != view.element:
-        found.add(FILL_TYPE, op, op="load_element", kind=type_text(op.fill.type), element=type_text(view.element))
+        found.add(FILL_TYPE, op, op="load_element", kind=found.type(op.fill.type), element=found.type(view.element))
     _check_predicate(op, op.predicate, found)
 
 
@@ -82,8 +81,8 @@ def check_store_element(op: StoreElementOp, found: Findings) -> None:
     _check_written(op, op.view, found)
     _check_index(op, view, op.index, found)
     if op.value.type != view.element:
-        expected = type_text(view.element)
-        found.add(STORE_ELEMENT, op, op="store_element", expected=expected, element=type_text(op.value.type))
+        expected = found.type(view.element)
+        found.add(STORE_ELEMENT, op, op="store_element", expected=expected, element=found.type(op.value.type))
     _check_predicate(op, op.predicate, found)
 
 
@@ -95,15 +94,15 @@ def check_update(op: UpdateOp, found: Findings) -> None:
         found.add(UPDATE_COORDS, op, given=len(op.coords), rank=view.space.rank)
     for coord in op.coords:
         if not is_numeric_value(coord.type) or element_part(coord.type) != I64:
-            found.add(UPDATE_COORD_TYPE, op, kind=type_text(coord.type))
+            found.add(UPDATE_COORD_TYPE, op, kind=found.type(coord.type))
     if element_part(op.value.type) != view.element:
-        found.add(UPDATE_VALUE, op, kind=type_text(op.value.type), expected=type_text(view.element))
+        found.add(UPDATE_VALUE, op, kind=found.type(op.value.type), expected=found.type(view.element))
     if op.mask is not None and not is_boolean(op.mask.type):
-        found.add(UPDATE_MASK, op, kind=type_text(op.mask.type))
+        found.add(UPDATE_MASK, op, kind=found.type(op.mask.type))
     conflict = conflicting_dim(space_part(operand.type) for operand in op.operands[1:])
     if conflict is not None:
         dim, a, b = conflict
-        found.add(UPDATE_SPACE, op, dim=dim.number, a=a, b=b)
+        found.add(UPDATE_SPACE, op, dim=found.dim(dim), a=a, b=b)
     _check_reducer(op, view.element, found)
 
 
@@ -115,7 +114,7 @@ def _check_reducer(op: UpdateOp, element: Attribute, found: Findings) -> None:
 
 def _check_written(op: Operation, view: SSAValue, found: Findings) -> None:
     if view_type(view).is_const:
-        found.add(CONST_WRITE, op, op=op_text(op), view=view.name_hint or type_text(view.type))
+        found.add(CONST_WRITE, op, op=op_text(op), view=view.name_hint or found.type(view.type))
 
 
 def _check_index(op: Operation, view: ViewType, index: Sequence[SSAValue], found: Findings) -> None:
@@ -123,14 +122,14 @@ def _check_index(op: Operation, view: ViewType, index: Sequence[SSAValue], found
         found.add(INDEX_COUNT, op, op=op_text(op), given=len(index), rank=view.space.rank)
     for value in index:
         if not is_index(value):
-            found.add(INDEX_TYPE, op, op=op_text(op), kind=type_text(value.type))
+            found.add(INDEX_TYPE, op, op=op_text(op), kind=found.type(value.type))
 
 
 def _check_tile(op: Operation, view: ViewType, tile: TileType, element_rule: Rule, found: Findings) -> None:
     if tile.space.rank != view.space.rank:
         found.add(TILE_RANK, op, op=op_text(op), given=tile.space.rank, rank=view.space.rank)
     if tile.element != view.element:
-        expected, element = type_text(view.element), type_text(tile.element)
+        expected, element = found.type(view.element), found.type(tile.element)
         found.add(element_rule, op, op=op_text(op), expected=expected, element=element)
 
 
@@ -138,11 +137,11 @@ def _check_mask(op: Operation, mask: SSAValue | None, tile: TileType, found: Fin
     if mask is None:
         return
     if not is_boolean(mask.type):
-        found.add(MASK_TYPE, op, op=op_text(op), kind=type_text(mask.type))
+        found.add(MASK_TYPE, op, op=op_text(op), kind=found.type(mask.type))
     if not broadcasts(space_part(mask.type), tile.space):
-        found.add(MASK_SPACE, op, op=op_text(op), mask=type_text(mask.type), space=space_text(tile.space))
+        found.add(MASK_SPACE, op, op=op_text(op), mask=found.type(mask.type), space=found.space(tile.space))
 
 
 def _check_predicate(op: Operation, predicate: SSAValue | None, found: Findings) -> None:
     if predicate is not None and predicate.type != BOOL:
-        found.add(MASK_TYPE, op, op=op_text(op), kind=type_text(predicate.type))
+        found.add(MASK_TYPE, op, op=op_text(op), kind=found.type(predicate.type))

@@ -83,7 +83,7 @@ class Dependences:
             reached = self._reached(depends)
             missing = [(region, axis) for region, axis, bit in axes if not reached & bit]
             if missing:
-                names = " and ".join(f"d{axis.dim.number} (extent {axis.extent})" for _, axis in missing)
+                names = " and ".join(f"{found.dim(axis.dim)} (extent {axis.extent})" for _, axis in missing)
                 labels = [Label(span_of(region), "the parallel") for region, _ in dict(missing).items()]
                 found.add(RACE, op, labels=labels, axes=names)
 

@@ -7,8 +7,7 @@ from tilewright.core.diagnostics import Diagnostic
 from tilewright.ir.ops.elementwise import ElementwiseOp
 from tilewright.ir.ops.regions import KernelOp, ParallelOp, YieldOp
 from tilewright.ir.ops.tiles import ConstantOp
-from tilewright.ir.verify.rule import Findings, Rule
-from tilewright.ir.verify.wording import op_text
+from tilewright.ir.verify.rule import Findings, Rule, op_text
 
 ROOT_OP = Rule("V-FORM-1", KERNEL_FORM, "{op} stands at the root of the kernel, outside of every parallel")
 NO_ROOT = Rule("V-FORM-2", KERNEL_FORM, "the kernel {name} has no parallel at its root")

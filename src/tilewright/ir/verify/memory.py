@@ -6,7 +6,6 @@ from tilewright.ir.layout_attr import LayoutAttr
 from tilewright.ir.ops.memory import MemoryAllocOp, MemoryLoadOp, MemoryStoreOp
 from tilewright.ir.types import TileType, memory_type
 from tilewright.ir.verify.rule import Findings, Rule, typed
-from tilewright.ir.verify.wording import space_text, type_text
 
 LAYOUT_DOMAIN = Rule("V-MEM-1", UNSAFE_LAYOUT, "it maps {domain}, but the memory has the space {space}")
 LAYOUT_UNSAFE = Rule("V-MEM-2", UNSAFE_LAYOUT, "{reason}")
@@ -22,7 +21,7 @@ def check_alloc(op: MemoryAllocOp, found: Findings) -> None:
         return
     space = memory_type(op.memory).space
     if op.layout.domain != space:
-        found.add(LAYOUT_DOMAIN, op, domain=space_text(op.layout.domain), space=space_text(space))
+        found.add(LAYOUT_DOMAIN, op, domain=found.space(op.layout.domain), space=found.space(space))
     _check_proof(op, op.layout, found)
 
 
@@ -36,11 +35,11 @@ def check_memory_load(op: MemoryLoadOp, found: Findings) -> None:
     """A load gives a tile of the memory's element and space."""
     kind = memory_type(op.memory)
     if op.result.type != TileType(kind.element, kind.space):
-        found.add(LOAD_TYPE, op, memory=type_text(kind), result=type_text(op.result.type))
+        found.add(LOAD_TYPE, op, memory=found.type(kind), result=found.type(op.result.type))
 
 
 def check_memory_store(op: MemoryStoreOp, found: Findings) -> None:
     """A store takes a tile of the memory's element and space."""
     kind = memory_type(op.memory)
     if op.value.type != TileType(kind.element, kind.space):
-        found.add(STORE_TYPE, op, memory=type_text(kind), value=type_text(op.value.type))
+        found.add(STORE_TYPE, op, memory=found.type(kind), value=found.type(op.value.type))

@@ -15,8 +15,7 @@ from tilewright.ir.location import span_of
 from tilewright.ir.ops.memory import MemoryAllocOp, MemoryLoadOp, MemoryStoreOp
 from tilewright.ir.ops.regions import CarryingOp, YieldOp
 from tilewright.ir.types import MemoryStateType
-from tilewright.ir.verify.rule import Findings, Rule
-from tilewright.ir.verify.wording import op_text
+from tilewright.ir.verify.rule import Findings, Rule, op_text
 
 FOREIGN_STATE = Rule("V-FLOW-1", MEMORY_FLOW, "{op} uses the state of another memory")
 STALE_STATE = Rule("V-FLOW-2", MEMORY_FLOW, "{op} uses an old state, not the one left by the access before it")

@@ -17,10 +17,9 @@ from tilewright.ir.ops.regions import (
 )
 from tilewright.ir.ops.tiles import MapOp, ScanOp
 from tilewright.ir.types import MemoryStateType, ViewType, element_of, is_element, tile_type
-from tilewright.ir.verify.rule import Findings, Rule, malformed, typed
+from tilewright.ir.verify.rule import Findings, Rule, malformed, op_text, typed
 from tilewright.ir.verify.shapes import is_index, is_numeric_value
 from tilewright.ir.verify.values import check_space
-from tilewright.ir.verify.wording import op_text, space_text, type_text, types_text
 
 _LIMIT = 1 << 32
 
@@ -69,7 +68,7 @@ def check_kernel(op: KernelOp, found: Findings) -> None:
         found.add(PARAMETER_TWICE, op, name=name, parameter=repeated)
     for parameter, arg in zip(names, args, strict=False):
         if not isinstance(arg.type, ViewType) and not is_element(arg.type):
-            found.add(PARAMETER_KIND, op, parameter=parameter, kind=type_text(arg.type))
+            found.add(PARAMETER_KIND, op, parameter=parameter, kind=found.type(arg.type))
     for number, label in op.labels.data.items():
         if not number.isdecimal() or not isinstance(label, StringAttr):
             found.add(LABEL_TABLE, op, entry=f"{number}: {label}")
@@ -82,11 +81,11 @@ def check_region(op: RegionOp, found: Findings) -> None:
     carried = len(op.inits) if isinstance(op, CarryingOp) else 0
     expected = op.space.rank + carried
     if len(args) != expected:
-        space = space_text(op.space)
+        space = found.space(op.space)
         found.add(BODY_ARGS, op, op=op_text(op), space=space, given=len(args), expected=expected)
     for arg in args[: op.space.rank]:
         if not is_index(arg):
-            found.add(BODY_INDEX, op, op=op_text(op), kind=type_text(arg.type))
+            found.add(BODY_INDEX, op, op=op_text(op), kind=found.type(arg.type))
     if isinstance(op, CarryingOp):
         _check_carries(op, found)
     if isinstance(op, PipelineOp):
@@ -100,10 +99,10 @@ def _check_carries(op: CarryingOp, found: Findings) -> None:
     args = op.body.block.args[op.space.rank :]
     for init, arg, result in zip(op.inits, args, op.results_, strict=False):
         if len({init.type, arg.type, result.type}) > 1:
-            start, inside, end = map(type_text, (init.type, arg.type, result.type))
+            start, inside, end = map(found.type, (init.type, arg.type, result.type))
             found.add(CARRY_TYPES, op, op=op_text(op), init=start, arg=inside, result=end)
         if not is_numeric_value(init.type) and not isinstance(init.type, MemoryStateType):
-            found.add(CARRY_KIND, op, op=op_text(op), kind=type_text(init.type))
+            found.add(CARRY_KIND, op, op=op_text(op), kind=found.type(init.type))
 
 
 def _check_policy(op: PipelineOp, found: Findings) -> None:
@@ -151,7 +150,7 @@ def check_terminator(owner: Operation, block: Block, found: Findings) -> None:
     if len(given) != len(expected):
         found.add(YIELD_COUNT, last, op=op_text(owner), given=len(given), expected=len(expected))
     elif given != list(expected):
-        found.add(YIELD_TYPES, last, op=op_text(owner), given=types_text(given), expected=types_text(list(expected)))
+        found.add(YIELD_TYPES, last, op=op_text(owner), given=found.types(given), expected=found.types(list(expected)))
 
 
 def check_yield(op: YieldOp, found: Findings) -> None:

@@ -3,15 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 
 from tilewright.core.codes.internal import MALFORMED_IR
 from tilewright.core.codes.types import ILL_TYPED
 from tilewright.core.diagnostics import Code, Diagnostic, Label
 from tilewright.core.source import Span
+from tilewright.ir.listing import Labels, axes_text, type_text
 from tilewright.ir.location import span_of
+from tilewright.ir.types import DimAttr, SpaceAttr
 
-__all__ = ["Findings", "Rule", "malformed", "rule_of", "typed"]
+__all__ = ["Findings", "Rule", "malformed", "op_text", "rule_of", "typed"]
 
 _NOTE = "verifier rule "
 
@@ -37,9 +39,26 @@ def malformed(rule_id: str, what: str) -> Rule:
 
 @dataclass(slots=True)
 class Findings:
-    """The diagnostics of one verification, in the order of the walk."""
+    """The diagnostics of one verification, in the order of the walk, in the words of the kernel's labels."""
 
     diagnostics: list[Diagnostic] = field(default_factory=list[Diagnostic])
+    labels: Labels | None = None
+
+    def dim(self, dim: DimAttr) -> str:
+        """The user's name of a dimension."""
+        return self.labels.of(dim) if self.labels else f"d{dim.number}"
+
+    def type(self, kind: Attribute) -> str:
+        """A type in a few characters."""
+        return type_text(kind, self.labels)
+
+    def types(self, kinds: Sequence[Attribute]) -> str:
+        """Several types; `nothing` for none."""
+        return ", ".join(map(self.type, kinds)) or "nothing"
+
+    def space(self, space: SpaceAttr) -> str:
+        """A space as `[m:64, k:32]`."""
+        return f"[{axes_text(space, self.labels)}]"
 
     def add(
         self,
@@ -57,6 +76,11 @@ class Findings:
             span, labels=labels, notes=[*notes, _NOTE + rule.id], why=None, help=None, **{**values, "what": what}
         )
         self.diagnostics.append(found)
+
+
+def op_text(op: Operation) -> str:
+    """The operation's name without the dialect: `mma`."""
+    return op.name.removeprefix("tile.")
 
 
 def rule_of(diagnostic: Diagnostic) -> str:

@@ -10,8 +10,7 @@ from tilewright.core.codes.effects import IMPURE_BODY
 from tilewright.core.diagnostics import Label
 from tilewright.ir.effects import effect_of
 from tilewright.ir.location import span_of
-from tilewright.ir.verify.rule import Findings, Rule, malformed
-from tilewright.ir.verify.wording import op_text
+from tilewright.ir.verify.rule import Findings, Rule, malformed, op_text
 
 FOREIGN_OP = malformed("V-OP-1", "{name} is not an operation of TileIR")
 DECLARATION = malformed("V-OP-2", "{op} violates its declaration: {reason}")

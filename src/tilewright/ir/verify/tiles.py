@@ -7,7 +7,6 @@ from tilewright.ir.ops.tiles import ConstantOp, ExtractOp, MapOp, MmaOp, ScanOp
 from tilewright.ir.types import DimAttr, SpaceAttr, dtype_of, tile_type
 from tilewright.ir.verify.rule import Findings, Rule, malformed, typed
 from tilewright.ir.verify.shapes import broadcasts, element_part, is_index, is_numeric_value, space_part
-from tilewright.ir.verify.wording import space_text, type_text, types_text
 
 CONSTANT_KIND = malformed("V-CONST-1", "a constant is a scalar or a tile, not {kind}")
 CONSTANT_PAYLOAD = malformed("V-CONST-2", "the constant 0x{bits:x} has more than the {width} bits of {element}")
@@ -17,17 +16,17 @@ EXTRACT_COUNT = typed("V-EXT-1", "extract gives {given} coordinates to a tile of
 EXTRACT_INDEX = typed("V-EXT-2", "extract is addressed by i64 scalars, not by {kind}")
 EXTRACT_ELEMENT = typed("V-EXT-3", "extract from a tile of {expected} gives {element}")
 MMA_RESULT = typed("V-MMA-1", "mma gives {result}, but its accumulator is {c}")
-MMA_A_DIM = typed("V-MMA-2", "mma has the dimension d{dim} in `a` only")
-MMA_B_DIM = typed("V-MMA-3", "mma has the dimension d{dim} in `b` only")
+MMA_A_DIM = typed("V-MMA-2", "mma has the dimension {dim} in `a` only")
+MMA_B_DIM = typed("V-MMA-3", "mma has the dimension {dim} in `b` only")
 MMA_CONTRACTED_EXTENT = Rule("V-MMA-4", K_MISMATCH, "mma contracts {axis}={a} of `a` with {axis}={b} of `b`")
-MMA_EXTENT = typed("V-MMA-5", "mma meets d{dim} with the extents {extents}")
-MMA_C_DIM = typed("V-MMA-6", "mma has the dimension d{dim} in `c` only")
+MMA_EXTENT = typed("V-MMA-5", "mma meets {dim} with the extents {extents}")
+MMA_C_DIM = typed("V-MMA-6", "mma has the dimension {dim} in `c` only")
 MMA_NOTHING = typed("V-MMA-7", "mma contracts no dimension: none is in `a` and `b` but not in `c`")
 MMA_ACCUMULATOR = typed("V-MMA-8", "mma accumulates in f32, f64 or an integer type, not in {element}")
 MMA_OPERAND = typed("V-MMA-9", "mma cannot convert {element} to its accumulator type {accumulator}")
 SCAN_EMPTY = malformed("V-SCAN-1", "a scan has no tile")
 SCAN_SPACES = typed("V-SCAN-2", "scan runs over tiles of different spaces, {a} and {b}")
-SCAN_DIM = typed("V-SCAN-3", "scan runs along d{dim}, which {space} lacks")
+SCAN_DIM = typed("V-SCAN-3", "scan runs along {dim}, which {space} lacks")
 SCAN_SEED = typed("V-SCAN-4", "scan starts folds of {element} over {rest} from {kind}")
 SCAN_RESULT = typed("V-SCAN-5", "scan over {tile} gives {result}")
 SCAN_BODY = malformed("V-SCAN-6", "the body of a scan takes {given}, not {expected}")
@@ -43,7 +42,7 @@ def check_constant(op: ConstantOp, found: Findings) -> None:
     """A constant is a pattern that fits its element type."""
     kind = op.result.type
     if not is_numeric_value(kind):
-        found.add(CONSTANT_KIND, op, kind=type_text(kind))
+        found.add(CONSTANT_KIND, op, kind=found.type(kind))
         return
     dtype = dtype_of(element_part(kind))
     if op.value.data < 0 or op.value.data.bit_length() > dtype.bits:
@@ -53,10 +52,10 @@ def check_constant(op: ConstantOp, found: Findings) -> None:
 def check_map(op: MapOp, found: Findings) -> None:
     """The result has the space of the map, and the body an index per axis."""
     if tile_type(op.result).space != op.space:
-        found.add(MAP_SPACE, op, space=space_text(op.space), result=type_text(op.result.type))
+        found.add(MAP_SPACE, op, space=found.space(op.space), result=found.type(op.result.type))
     args = op.body.block.args
     if len(args) != op.space.rank or not all(map(is_index, args)):
-        found.add(MAP_BODY, op, space=space_text(op.space), given=_kinds(op.body.block))
+        found.add(MAP_BODY, op, space=found.space(op.space), given=_kinds(op.body.block, found))
 
 
 def check_extract(op: ExtractOp, found: Findings) -> None:
@@ -66,20 +65,20 @@ def check_extract(op: ExtractOp, found: Findings) -> None:
         found.add(EXTRACT_COUNT, op, given=len(op.coords), rank=kind.space.rank)
     for coord in op.coords:
         if not is_index(coord):
-            found.add(EXTRACT_INDEX, op, kind=type_text(coord.type))
+            found.add(EXTRACT_INDEX, op, kind=found.type(coord.type))
     if op.result.type != kind.element:
-        found.add(EXTRACT_ELEMENT, op, expected=type_text(kind.element), element=type_text(op.result.type))
+        found.add(EXTRACT_ELEMENT, op, expected=found.type(kind.element), element=found.type(op.result.type))
 
 
 def check_mma(op: MmaOp, found: Findings) -> None:
     """Roles follow from dimension identity, extents agree, and the accumulator is a type that accumulates."""
     if op.result.type != op.c.type:
-        found.add(MMA_RESULT, op, result=type_text(op.result.type), c=type_text(op.c.type))
+        found.add(MMA_RESULT, op, result=found.type(op.result.type), c=found.type(op.c.type))
     a, b, c = (tile_type(value).space for value in (op.a, op.b, op.c))
     for rule, one, others in ((MMA_A_DIM, a, (b, c)), (MMA_B_DIM, b, (a, c)), (MMA_C_DIM, c, (a, b))):
         for dim in one.dims:
             if all(other.extent_of(dim) is None for other in others):
-                found.add(rule, op, dim=dim.number)
+                found.add(rule, op, dim=found.dim(dim))
     contracted = [dim for dim in a.dims if b.extent_of(dim) is not None and c.extent_of(dim) is None]
     if not contracted:
         found.add(MMA_NOTHING, op)
@@ -94,9 +93,9 @@ def _check_extent(op: MmaOp, dim: DimAttr, spaces: tuple[SpaceAttr, SpaceAttr, S
     if len(extents) < 2:
         return
     if c is None:
-        found.add(MMA_CONTRACTED_EXTENT, op, axis=f"d{dim.number}", a=a, b=b)
+        found.add(MMA_CONTRACTED_EXTENT, op, axis=found.dim(dim), a=a, b=b)
     else:
-        found.add(MMA_EXTENT, op, dim=dim.number, extents=" and ".join(map(str, extents)))
+        found.add(MMA_EXTENT, op, dim=found.dim(dim), extents=" and ".join(map(str, extents)))
 
 
 def _check_elements(op: MmaOp, found: Findings) -> None:
@@ -118,22 +117,24 @@ def check_scan(op: ScanOp, found: Findings) -> None:
     space = tile_type(tiles[0]).space
     for tile in tiles[1:]:
         if tile_type(tile).space != space:
-            found.add(SCAN_SPACES, op, a=space_text(space), b=space_text(tile_type(tile).space))
+            found.add(SCAN_SPACES, op, a=found.space(space), b=found.space(tile_type(tile).space))
     if space.extent_of(op.dim) is None:
-        found.add(SCAN_DIM, op, dim=op.dim.number, space=space_text(space))
+        found.add(SCAN_DIM, op, dim=found.dim(op.dim), space=found.space(space))
     elements = [tile_type(tile).element for tile in tiles]
     rest = SpaceAttr.of(axis for axis in space.axes if axis.dim != op.dim)
     for seed, element in zip(op.seeds, elements, strict=True):
         if element_part(seed.type) != element or not broadcasts(space_part(seed.type), rest):
-            found.add(SCAN_SEED, op, element=type_text(element), rest=space_text(rest), kind=type_text(seed.type))
+            found.add(SCAN_SEED, op, element=found.type(element), rest=found.space(rest), kind=found.type(seed.type))
     for tile, result in zip(tiles, op.results_, strict=False):
         if result.type != tile.type:
-            found.add(SCAN_RESULT, op, tile=type_text(tile.type), result=type_text(result.type))
+            found.add(SCAN_RESULT, op, tile=found.type(tile.type), result=found.type(result.type))
     if len(op.results_) != len(tiles):
-        found.add(SCAN_RESULT, op, tile=types_text([tile.type for tile in tiles]), result=f"{len(op.results_)} results")
+        found.add(
+            SCAN_RESULT, op, tile=found.types([tile.type for tile in tiles]), result=f"{len(op.results_)} results"
+        )
     if [arg.type for arg in op.body.block.args] != elements + elements:
-        found.add(SCAN_BODY, op, given=_kinds(op.body.block), expected=types_text(elements + elements))
+        found.add(SCAN_BODY, op, given=_kinds(op.body.block, found), expected=found.types(elements + elements))
 
 
-def _kinds(block: Block) -> str:
-    return types_text([arg.type for arg in block.args])
+def _kinds(block: Block, found: Findings) -> str:
+    return found.types([arg.type for arg in block.args])

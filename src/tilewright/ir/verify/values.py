@@ -36,9 +36,9 @@ def check_type(kind: Attribute, op: Operation, found: Findings) -> None:
 def check_space(space: SpaceAttr, op: Operation, found: Findings) -> None:
     """The rules of a space, wherever it occurs."""
     if len(set(space.dims)) != space.rank:
-        found.add(REPEATED_DIM, op, space=space)
+        found.add(REPEATED_DIM, op, space=found.space(space))
     if any(extent < 0 for extent in space.extents):
-        found.add(NEGATIVE_EXTENT, op, space=space)
+        found.add(NEGATIVE_EXTENT, op, space=found.space(space))
 
 
 def _check_view(view: ViewType, op: Operation, found: Findings) -> None:

@@ -9,6 +9,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from tilewright.core.diagnostics import Diagnostic
 from tilewright.core.errors import EffectError, InternalError, TileTypeError, TilewrightError
+from tilewright.ir.listing import Labels
 from tilewright.ir.ops.access import LoadElementOp, LoadOp, StoreElementOp, StoreOp, UpdateOp
 from tilewright.ir.ops.elementwise import ElementwiseOp
 from tilewright.ir.ops.memory import MemoryAllocOp, MemoryLoadOp, MemoryStoreOp
@@ -38,12 +39,11 @@ from tilewright.ir.verify.regions import (
     check_terminator,
     check_yield,
 )
-from tilewright.ir.verify.rule import Findings
+from tilewright.ir.verify.rule import Findings, op_text
 from tilewright.ir.verify.scopes import check_storage, entered_scope
 from tilewright.ir.verify.structure import FOREIGN_OP, check_declaration, check_operands, check_purity
 from tilewright.ir.verify.tiles import check_constant, check_extract, check_map, check_mma, check_scan
 from tilewright.ir.verify.values import check_type
-from tilewright.ir.verify.wording import op_text
 
 # Which function holds the local rules of which operation.
 _LOCAL: Mapping[type[Operation], Callable[[Any, Findings], None]] = MappingProxyType(
@@ -170,6 +170,7 @@ class _Walk:
             if op.sym_name.data in self._kernel_names:
                 self.found.add(KERNEL_TWICE, op, name=op.sym_name.data)
             self._kernel_names.add(op.sym_name.data)
+        self.found.labels = Labels(op)
         outer = self._visible, self._scope, self._pure_body, self._dependences, self._has_memory
         self._visible, self._scope, self._pure_body = set(), None, None
         self._dependences, self._has_memory = Dependences(), False
