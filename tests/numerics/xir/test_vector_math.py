@@ -7,12 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from math import erf
+from typing import Any
 
 import numpy as np
 import pytest
 from xdsl.dialects import math
 from xdsl.dialects.builtin import AnyFloat, ModuleOp, f32, f64
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 
 from tilewright.numerics.arrays import Array
 from tilewright.xir.builder import XirBuilder
@@ -25,7 +26,7 @@ from tilewright.xir.types import BufferType
 from tilewright.xir.values import storage_dtype
 
 LANES = 1 << 15
-WIDER = {f32: np.float64, f64: np.longdouble}
+WIDER: dict[Attribute, type[np.floating[Any]]] = {f32: np.float64, f64: np.longdouble}
 BITS = 32
 
 
