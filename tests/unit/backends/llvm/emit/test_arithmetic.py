@@ -1,21 +1,28 @@
 """Every arithmetic rule, scalar and vector, against the interpreter of XIR."""
 
+from collections.abc import Callable
 from itertools import product
 
 import numpy as np
 import pytest
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import VectorType, bf16, f16, f32, f64, i1, i8, i16, i32, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.utils.fast_math import FastMathFlag
+from xdsl.ir import Attribute, SSAValue
 
 from tests.unit.backends.llvm.emit.program import Program, agree
+from tilewright.backends.llvm.emit.module import RULES
+from tilewright.core.errors import InternalError, UnsupportedError
 from tilewright.numerics.arrays import Array
-from tilewright.xir.builder import CMPF, CMPI
+from tilewright.xir.builder import CMPF, CMPI, XirBuilder
+from tilewright.xir.catalogue import PURE, READS, TRANSCENDENTAL
+from tilewright.xir.ops import LaneIdOp
 from tilewright.xir.types import vector_of
 from tilewright.xir.values import storage_dtype
 
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, 1.5, 2.5, -2.5, 3.0e38, -1e-40, 1e-45, np.inf, -np.inf, np.nan, 7.25, -0.1]
-FLOAT_OPS = {
+Build = Callable[[XirBuilder, SSAValue, SSAValue], SSAValue]
+FLOAT_OPS: dict[str, Build] = {
     "add": lambda b, x, y: b.fadd(x, y),
     "sub": lambda b, x, y: b.fsub(x, y),
     "mul": lambda b, x, y: b.fmul(x, y),
@@ -32,7 +39,7 @@ FLOAT_OPS = {
     "trunc": lambda b, x, y: b.math(math.TruncOp, x),
     "round": lambda b, x, y: b.math(math.RoundEvenOp, x),
 }
-INTEGER_OPS = {
+INTEGER_OPS: dict[str, Build] = {
     "add": lambda b, x, y: b.add(x, y),
     "sub": lambda b, x, y: b.sub(x, y),
     "mul": lambda b, x, y: b.mul(x, y),
@@ -66,14 +73,14 @@ def pairs(element: Attribute, lanes: int) -> tuple[Array, Array]:
     return np.resize(a, count), np.resize(b, count)
 
 
-def check(element: Attribute, lanes: int, build: object, result: Attribute | None = None, **options: bool) -> None:
+def check(element: Attribute, lanes: int, build: Build, result: Attribute | None = None, **options: bool) -> None:
     """`build(b, x, y)` over all pairs, in one kernel with a loop."""
     a, b = pairs(element, lanes)
     wanted = result or element
     p = Program((element, len(a)), (element, len(b)), (wanted, len(a)))
     with p.b.for_(0, len(a), lanes) as loop:
         x, y = (p.b.load(buffer, loop.index, lanes) for buffer in p.buffers[:2])
-        p.b.store(build(p.b, x, y), p.buffers[2], loop.index)  # type: ignore[operator]
+        p.b.store(build(p.b, x, y), p.buffers[2], loop.index)
     agree(p, [a, b, np.zeros(len(a), storage_dtype(wanted))], **options)
 
 
@@ -120,10 +127,7 @@ def test_storage_floats_compare_as_numbers(element: Attribute) -> None:
 
 @pytest.mark.parametrize("lanes", [1, 8])
 def test_select_and_masks(lanes: int) -> None:
-    def build(b: object, x: SSAValue, y: SSAValue) -> SSAValue:
-        from tilewright.xir.builder import XirBuilder
-
-        assert isinstance(b, XirBuilder)
+    def build(b: XirBuilder, x: SSAValue, y: SSAValue) -> SSAValue:
         below = b.cmp("slt", x, y)
         odd = b.trunci(x, i1)
         return b.select(b.xor(below, b.and_(odd, b.not_(below))), x, y)
@@ -132,12 +136,10 @@ def test_select_and_masks(lanes: int) -> None:
 
 
 def test_explicit_flags_are_honoured_and_contraction_is_refused() -> None:
-    from tilewright.core.errors import InternalError
-
     def with_flags(*flags: str) -> str:
         p = Program((f32, 4))
         x = p.b.load(p.buffers[0], 0, 4)
-        op = arith.AddfOp(x, x, arith.FastMathFlagsAttr([arith.FastMathFlag(flag) for flag in flags]))
+        op = arith.AddfOp(x, x, arith.FastMathFlagsAttr([FastMathFlag(flag) for flag in flags]))
         p.b.store(p.b.insert(op).results[0], p.buffers[0], 0)
         return p.text()
 
@@ -157,7 +159,9 @@ CONSTANTS: list[tuple[Attribute, list[float]]] = [
 ]
 
 
-@pytest.mark.parametrize(("element", "values"), CONSTANTS, ids=lambda case: str(case) if isinstance(case, Attribute) else "")
+@pytest.mark.parametrize(
+    ("element", "values"), CONSTANTS, ids=lambda case: str(case) if isinstance(case, Attribute) else ""
+)
 def test_constants(element: Attribute, values: list[float]) -> None:
     p = Program((element, 32))
     for place, value in enumerate(values):
@@ -177,18 +181,12 @@ def test_constant_masks() -> None:
 
 
 def test_an_operation_without_rule_is_refused_by_name() -> None:
-    from tilewright.core.errors import UnsupportedError
-
     p = Program((i64, 1))
     p.b.store(p.b.lane_id(), p.buffers[0], 0)
-    with pytest.raises(UnsupportedError, match="TW441.*xir.lane_id"):
+    with pytest.raises(UnsupportedError, match=r"TW441.*xir\.lane_id"):
         p.text()
 
 
 def test_the_table_covers_the_catalogue() -> None:
-    from tilewright.backends.llvm.emit.module import RULES
-    from tilewright.xir.catalogue import PURE, READS, TRANSCENDENTAL
-    from tilewright.xir.ops import LaneIdOp
-
-    missing: set[type[Operation]] = (PURE | READS) - TRANSCENDENTAL - {LaneIdOp} - set(RULES)
+    missing = (PURE | READS) - TRANSCENDENTAL - {LaneIdOp} - set(RULES)
     assert not missing
