@@ -159,9 +159,11 @@ class ControlBuilder(Insertion):
         tile: tuple[int, int, int],
         *,
         from_zero: bool,
-    ) -> None:
-        """See `ContractOp`."""
-        self.insert(ops.ContractOp(operands, extents, strides, tile, from_zero=from_zero))
+        blocking: tuple[int, int, int] = (0, 0, 0),
+    ) -> ops.ContractOp:
+        """See `ContractOp`; its bodies are empty and may be filled."""
+        op = ops.ContractOp(operands, extents, strides, tile, from_zero=from_zero, blocking=blocking)
+        return self.insert(op)
 
     def barrier(self) -> None:
         self.insert(ops.BarrierOp())

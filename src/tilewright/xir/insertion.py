@@ -23,6 +23,7 @@ class _Constants:
     def __init__(self, root: Block) -> None:
         self.root = root
         self.values: dict[_Key, SSAValue] = {}
+        self.copies: dict[Attribute, SSAValue] = {}
         self.last: Operation | None = None
 
     def add(self, attribute: Attribute, kind: Attribute, location: LocationAttr) -> SSAValue:
@@ -110,6 +111,15 @@ class Insertion:
         if found is None:
             found = constants.add(dense_attribute(kind, list(values)), kind, self.place)
             constants.values[kind, bits] = found
+        return found
+
+    def constant_like(self, op: ConstantOp) -> SSAValue:
+        """The constant that `op` is, in the function of the insertion point."""
+        constants = self._top()
+        found = constants.copies.get(op.properties["value"])
+        if found is None:
+            found = constants.add(op.properties["value"], op.results[0].type, self.place)
+            constants.copies[op.properties["value"]] = found
         return found
 
     def _enter(self, block: Block, anchor: Operation | None) -> None:

@@ -274,10 +274,15 @@ class FoldLanesOp(IRDLOperation):
 
 @irdl_op_definition
 class ContractOp(IRDLOperation):
-    """`C[i, j] = chain over k of fma(A[i, k], B[k, j], ·)`, starting from C[i, j], or from +0 when `from_zero`.
+    """`C[i, j] = finish(chain over k of fma(A[i, k], B[k, j], ·) from start)`.
 
-    Matrices are (buffer, first index, two element strides): A by (row, k), B by (k, column), C by (row, column). Each
-    element's chain runs in k order. The register tile has `rows` rows of `columns` vectors of `lanes` columns.
+    Matrices are (buffer, first index, two element strides): A by (row, k), B by (k, column), C by (row, column). Each element's
+    chain runs in k order. `tile` gives the register tile: rows x vectors of lanes columns. `blocking` gives the length of a block of
+    k (0: all), the rows between two passes over B (0: all), and whether B is packed into panels first.
+
+    The chain starts from C[i, j], from +0 when `from_zero`, or from what `start` yields for (row, column), one vector of columns.
+    `finish` takes (row, column, sums) and yields what is stored. Each has a twin for the last, incomplete vector of a row, whose
+    accesses are masked. Regions may be empty; they may use values from outside.
     """
 
     name = "xir.contract"
@@ -290,7 +295,12 @@ class ContractOp(IRDLOperation):
     extents = prop_def(ArrayAttr[IntAttr])
     strides = prop_def(ArrayAttr[IntAttr])
     tile = prop_def(ArrayAttr[IntAttr])
+    blocking = prop_def(ArrayAttr[IntAttr])
     from_zero = prop_def(BoolAttr)
+    start = region_def()
+    start_tail = region_def()
+    finish = region_def()
+    finish_tail = region_def()
 
     def __init__(
         self,
@@ -300,19 +310,20 @@ class ContractOp(IRDLOperation):
         tile: tuple[int, int, int],
         *,
         from_zero: bool,
+        blocking: tuple[int, int, int] = (0, 0, 0),
+        regions: Sequence[Region] | None = None,
     ):
-        """Four records, in this order.
-
-        `operands`: a, a_index, b, b_index, c, c_index. `extents`: rows, columns, k. `strides`: a_row, a_k, b_k, b_col,
-        c_row, c_col. `tile`: register rows, column vectors, lanes.
-        """
+        """`operands` = a, a_index, b, b_index, c, c_index; `extents` = rows, columns, k; `strides` = a_row, a_k, b_k, b_col, c_row,
+        c_col; `tile` = register rows, column vectors, lanes; `blocking` = k block, row block, packed; `regions` = the four bodies."""
         properties: dict[str, Attribute] = {
             "extents": _ints(extents),
             "strides": _ints(strides),
             "tile": _ints(tile),
+            "blocking": _ints(blocking),
             "from_zero": BoolAttr.from_bool(from_zero),
         }
-        super().__init__(operands=list(operands), properties=properties)
+        bodies = [Region() for _ in range(4)] if regions is None else list(regions)
+        super().__init__(operands=list(operands), properties=properties, regions=bodies)
 
 
 @irdl_op_definition

@@ -8,7 +8,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from tilewright.xir.builder import XirBuilder
 from tilewright.xir.catalogue import PURE, READS
 
-__all__ = ["Expansion", "bodies", "erase", "erase_dead", "expand", "replace", "root_of"]
+__all__ = ["Expansion", "bodies", "erase", "erase_dead", "expand", "function_of", "replace", "root_of"]
 
 Expansion = Callable[[XirBuilder, Operation], Sequence[SSAValue]]
 
@@ -62,13 +62,18 @@ def bodies(module: ModuleOp) -> list[Block]:
 
 def root_of(op: Operation) -> Block:
     """The body of the function or kernel around `op`."""
-    block = op.parent_block()
+    return function_of(op.parent_block())
+
+
+def function_of(inside: Block | None) -> Block:
+    """The body of the function or kernel around a block, or the block itself."""
+    block = inside
     while block is not None:
         owner = block.parent_op()
         if owner is None or owner.name in ("xir.kernel", "xir.func"):
             return block
         block = owner.parent_block()
-    raise ValueError(f"{op.name} stands in no function")
+    raise ValueError("the operation stands in no function")
 
 
 def _place(value: SSAValue, location: LocationAttr) -> None:

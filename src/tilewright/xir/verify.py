@@ -12,6 +12,7 @@ from tilewright.core.errors import InternalError
 from tilewright.xir import ops
 from tilewright.xir.location import span_of
 from tilewright.xir.rules import RULES, Fault
+from tilewright.xir.types import buffer_type, vector_of
 
 __all__ = ["verify", "verify_or_raise"]
 
@@ -116,9 +117,17 @@ def _ending(block: Block, owner: Operation) -> Iterator[Fault]:
         return
     if isinstance(owner, ops.FuncOp):
         return
-    given, wanted_types = _types(last.operands), _types(owner.results)
+    given = _types(last.operands)
+    wanted_types = _yielded_types(block, owner)
     if given != wanted_types:
         yield "yield-types", f"{owner.name} gives ({_shown(wanted_types)}), its body ends with ({_shown(given)})"
+
+
+def _yielded_types(block: Block, owner: Operation) -> list[Attribute]:
+    """What a body must end with: the results of its owner, or one vector of columns for the bodies of a contraction."""
+    if not isinstance(owner, ops.ContractOp):
+        return _types(owner.results)
+    return [vector_of(buffer_type(owner.c).element, owner.tile.data[2].data)]
 
 
 def _types(values: Iterable[SSAValue]) -> list[Attribute]:

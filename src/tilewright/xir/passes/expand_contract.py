@@ -9,9 +9,11 @@ from xdsl.ir import SSAValue
 
 from tilewright.xir import ops
 from tilewright.xir.builder import XirBuilder
-from tilewright.xir.ops import ContractOp, FuncOp
+from tilewright.xir.ops import AllocOp, ContractOp, FuncOp
+from tilewright.xir.passes.bodies import Body, body_of
 from tilewright.xir.passes.microkernel import Microkernel, Tile, write_tile
-from tilewright.xir.rewrite import erase, root_of
+from tilewright.xir.passes.packing import Panels, pack
+from tilewright.xir.rewrite import erase, function_of, root_of
 from tilewright.xir.types import buffer_type
 
 __all__ = ["ExpandContract"]
@@ -22,9 +24,10 @@ class ExpandContract:
     """Requires: a verified module.
 
     Ensures: no `xir.contract` is left; every element of C is the same chain of fused multiply-adds in k order.
-    Rewrites: a contract -> loops over column panels and row blocks around one register tile, whose accumulators are
-    SSA values over a rolled k loop. Tiles at the right and lower edge are smaller ones of their own, the last vector
-    masked. A product of more than one tile calls its tiles as internal functions, shared by equal products.
+    Rewrites: a contract -> loops over blocks of k, column panels and row blocks around one register tile, whose
+    accumulators are SSA values over a rolled k loop; B goes through packed panels where asked. Tiles at the right and
+    lower edge are smaller ones of their own, the last vector masked. A product of more than one tile calls its tiles
+    as internal functions, shared by equal products. Between blocks of k the sums lie in C.
     Declines: nothing.
     """
 
@@ -64,6 +67,15 @@ class _Product:
     k: int
     tile: Tile
     from_zero: bool
+    k_block: int
+    row_block: int
+    packed: bool
+    start: tuple[Body, Body] | None
+    finish: tuple[Body, Body] | None
+
+    @property
+    def has_bodies(self) -> bool:
+        return self.start is not None or self.finish is not None
 
     def transposed(self) -> "_Product":
         """C' = B' A': the same products, with vectors along the rows of C."""
@@ -75,15 +87,31 @@ def _product(op: ContractOp) -> _Product:
     m, n, k = (extent.data for extent in op.extents)
     strides = [stride.data for stride in op.strides]
     rows, columns, lanes = (entry.data for entry in op.tile)
+    k_block, row_block, packed = (entry.data for entry in op.blocking)
     a, b, c = (
         _Matrix(op.operands[2 * which], op.operands[2 * which + 1], strides[2 * which], strides[2 * which + 1])
         for which in range(3)
     )
-    return _Product(a, b, c, m, n, k, Tile(rows, columns, lanes), bool(op.from_zero))
+    start = _pair(body_of(op.start), body_of(op.start_tail))
+    finish = _pair(body_of(op.finish), body_of(op.finish_tail))
+    tile = Tile(rows, columns, lanes)
+    blocks = (k_block or max(k, 1), row_block or max(m, 1), bool(packed))
+    return _Product(a, b, c, m, n, k, tile, bool(op.from_zero), *blocks, start, finish)
+
+
+def _pair(whole: Body | None, tail: Body | None) -> tuple[Body, Body] | None:
+    """The bodies for full vectors and for the last one; one stands for both when the other is missing."""
+    first, second = whole or tail, tail or whole
+    return None if first is None or second is None else (first, second)
 
 
 def _oriented(product: _Product) -> _Product:
-    """The orientation whose vectors lie in memory as they are: B counts more than C, which is touched once."""
+    """The orientation whose vectors lie in memory as they are: B counts more than C, which is touched once.
+
+    Packing and bodies fix the orientation that was asked for.
+    """
+    if product.packed or product.has_bodies:
+        return product
     return max(product, product.transposed(), key=_contiguity)
 
 
@@ -141,22 +169,78 @@ def _blocked(extent: int, size: int) -> list[_Blocks]:
     return [block for block in blocks if block.count]
 
 
+@dataclass(frozen=True, slots=True)
+class _Depth:
+    """One block of k: where it starts, how long it is, whether the chain starts or ends with it."""
+
+    first: SSAValue
+    length: int
+    starts: bool
+    ends: bool
+
+
 class _Expansion:
     """Loops over the tiles of one product."""
 
     def __init__(self, builder: XirBuilder, functions: _Functions, product: _Product) -> None:
         self._b, self._functions, self._product = builder, functions, product
         self._panels = _blocked(product.n, product.tile.vectors * product.tile.lanes)
-        self._rows = _blocked(product.m, product.tile.rows)
+        self._packed = self._scratch() if product.packed and product.k and product.n else None
 
     def write(self) -> None:
-        if self._product.k == 0 and not self._product.from_zero:
+        """Blocks of k one after the other: the first starts the chains, the last ends them."""
+        p = self._product
+        if p.k == 0 and not p.from_zero and not p.has_bodies:
             return
+        blocks = _blocked(p.k, p.k_block) or [_Blocks(0, 1, 0)]
+        first, last = blocks[0], blocks[-1]
+        if first is last and first.count == 1:
+            self._block_of_k(_Depth(self._b.i64(0), first.size, starts=True, ends=True))
+            return
+        self._block_of_k(_Depth(self._b.i64(0), first.size, starts=True, ends=False))
+        middle = first.count - 1 - (last is first)
+        if middle:
+            with self._b.for_(first.size, (1 + middle) * first.size, first.size) as loop:
+                self._block_of_k(_Depth(loop.index, first.size, starts=False, ends=False))
+        at = last.first if last is not first else (first.count - 1) * first.size
+        self._block_of_k(_Depth(self._b.i64(at), last.size, starts=False, ends=True))
+
+    def _scratch(self) -> Panels:
+        p = self._product
+        width = p.tile.vectors * p.tile.lanes
+        count = -(-p.n // width)
+        depth = min(p.k, p.k_block)
+        op = AllocOp(buffer_type(p.b.buffer).element, count * width * depth)
+        op.location = self._b.place
+        top = function_of(self._b.block)
+        first = top.first_op
+        if first is not None:
+            top.insert_op_before(op, first)
+        last = p.n - (count - 1) * width
+        return Panels(op.buffer, count, width, depth, p.tile.lanes, last)
+
+    def _block_of_k(self, depth: _Depth) -> None:
+        p, b = self._product, self._b
+        if self._packed is not None and depth.length:
+            start = b.add(p.b.index, b.mul(depth.first, p.b.row))
+            pack(b, self._packed, p.b.buffer, start, (p.b.row, p.b.column), depth.length)
+        for rows in _blocked(p.m, p.row_block):
+            with self._each(rows) as top:
+                self._panels_of(top, rows.size, depth)
+
+    def _panels_of(self, top: SSAValue, height: int, depth: _Depth) -> None:
+        tile = self._product.tile
         for panel in self._panels:
             with self._each(panel) as column:
-                for block in self._rows:
+                for block in _blocked(height, tile.rows):
                     with self._each(block) as row:
-                        self._tile(row, column, self._product.tile.cut(block.size, panel.size))
+                        cut = tile.cut(block.size, panel.size, narrow=not self._fixed)
+                        self._tile(self._b.add(top, row), column, cut, depth)
+
+    @property
+    def _fixed(self) -> bool:
+        """Whether the width of vectors may not change at the edge."""
+        return self._packed is not None or self._product.has_bodies
 
     @contextmanager
     def _each(self, blocks: _Blocks) -> Generator[SSAValue]:
@@ -167,24 +251,37 @@ class _Expansion:
         with self._b.for_(blocks.first, blocks.first + blocks.count * blocks.size, blocks.size) as loop:
             yield loop.index
 
-    def _tile(self, row: SSAValue, column: SSAValue, tile: Tile) -> None:
-        p = self._product
+    def _tile(self, row: SSAValue, column: SSAValue, tile: Tile, depth: _Depth) -> None:
+        p, b = self._product, self._b
+        right, right_index, right_strides = self._right(column, depth)
         kernel = Microkernel(
             tile=tile,
-            k=p.k,
-            strides=(p.a.row, p.a.column, p.b.row, p.b.column, p.c.row, p.c.column),
-            from_zero=p.from_zero,
-            buffers=(buffer_type(p.a.buffer), buffer_type(p.b.buffer), buffer_type(p.c.buffer)),
+            k=depth.length,
+            strides=(p.a.row, p.a.column, *right_strides, p.c.row, p.c.column),
+            from_zero=p.from_zero and depth.starts,
+            whole_b=self._packed is not None,
+            buffers=(buffer_type(p.a.buffer), buffer_type(right), buffer_type(p.c.buffer)),
+            start=p.start if depth.starts else None,
+            finish=p.finish if depth.ends else None,
         )
-        a = self._at(p.a, row, self._b.i64(0))
-        arguments = [*a, *self._at(p.b, self._b.i64(0), column), *self._at(p.c, row, column)]
+        a = self._at(p.a, row, depth.first)
+        arguments = [*a, right, right_index, *self._at(p.c, row, column), row, column, *kernel.captured()]
         if self._is_single():
-            write_tile(self._b, kernel, arguments)
+            write_tile(b, kernel, arguments)
         else:
-            self._b.call(self._functions.name_of(kernel, self._b), arguments)
+            b.call(self._functions.name_of(kernel, b), arguments)
+
+    def _right(self, column: SSAValue, depth: _Depth) -> tuple[SSAValue, SSAValue, tuple[int, int]]:
+        """B at a panel: its buffer, the index of its first element, strides by k and by column."""
+        p, b = self._product, self._b
+        if self._packed is None:
+            return (*self._at(p.b, depth.first, column), (p.b.row, p.b.column))
+        panel = b.divsi(column, self._packed.width)
+        return self._packed.buffer, self._packed.start(b, panel), (self._packed.width, 1)
 
     def _is_single(self) -> bool:
-        return len(self._panels) == len(self._rows) == self._panels[0].count == self._rows[0].count == 1
+        p = self._product
+        return p.m <= p.tile.rows and p.n <= p.tile.vectors * p.tile.lanes and p.k <= p.k_block
 
     def _at(self, matrix: _Matrix, row: SSAValue, column: SSAValue) -> tuple[SSAValue, SSAValue]:
         """The buffer, and the index of the element at (row, column)."""

@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import AnyFloat
 from xdsl.ir import Attribute, SSAValue
 
 from tilewright.xir.builder import XirBuilder
+from tilewright.xir.passes.bodies import Body
 from tilewright.xir.types import I1, I64, BufferType, scalar_of, vector_of
 
 __all__ = ["Microkernel", "Tile", "write_tile"]
@@ -24,26 +25,42 @@ class Tile:
     lanes: int
     last: int = 0
 
-    def cut(self, rows: int, columns: int) -> "Tile":
-        """The tile for fewer rows or columns: fewer vectors, a narrower one when a single vector is left."""
+    def cut(self, rows: int, columns: int, *, narrow: bool) -> "Tile":
+        """The tile for fewer rows or columns: fewer vectors, and a narrower one when a single one is left and may be `narrow`."""
         vectors = -(-columns // self.lanes)
-        lanes = self.lanes if vectors > 1 else min(self.lanes, 1 << (columns - 1).bit_length())
+        lanes = min(self.lanes, 1 << (columns - 1).bit_length()) if narrow and vectors == 1 else self.lanes
         return Tile(rows, vectors, lanes, columns % lanes)
 
 
 @dataclass(frozen=True, slots=True)
 class Microkernel:
-    """What a tile's code depends on. Strides: a_row, a_k, b_k, b_column, c_row, c_column; buffers: of A, B and C."""
+    """What a tile's code depends on. Strides: a_row, a_k, b_k, b_column, c_row, c_column; buffers: of A, B and C.
+
+    `whole_b` says that vectors of B may be read past the edge of C (packed panels are padded). `start` and `finish` are bodies
+    for full vectors and for the last one, or None: then the chain starts from zero or from C, and is stored as it is.
+    """
 
     tile: Tile
     k: int
     strides: tuple[int, int, int, int, int, int]
     from_zero: bool
+    whole_b: bool
     buffers: tuple[BufferType, BufferType, BufferType]
+    start: tuple[Body, Body] | None = None
+    finish: tuple[Body, Body] | None = None
 
     def argument_types(self) -> list[Attribute]:
-        """A buffer and the index of its first element, for A, B and C."""
-        return [kind for buffer in self.buffers for kind in (buffer, I64)]
+        """A buffer and the index of its first element, for A, B and C; then row and column for bodies, and what they capture."""
+        matrices = [kind for buffer in self.buffers for kind in (buffer, I64)]
+        return [*matrices, I64, I64, *(value.type for value in self.captured())]
+
+    def captured(self) -> list[SSAValue]:
+        """The values from outside that the bodies use, each once."""
+        found: dict[SSAValue, None] = {}
+        for pair in (self.start, self.finish):
+            for body in pair or ():
+                found.update(dict.fromkeys(body.captured))
+        return list(found)
 
     @property
     def accumulator(self) -> Attribute:
@@ -71,15 +88,19 @@ class _Writer:
 
     def __init__(self, b: XirBuilder, kernel: Microkernel, arguments: Sequence[SSAValue]) -> None:
         self._b, self._kernel, self._tile = b, kernel, kernel.tile
-        self._a, self._a_index, self._bm, self._b_index, self._c, self._c_index = arguments
+        self._a, self._a_index, self._bm, self._b_index, self._c, self._c_index = arguments[:6]
+        self._row, self._column = arguments[6:8]
+        self._captured = dict(zip(kernel.captured(), arguments[8:], strict=True))
         lanes, last = self._tile.lanes, self._tile.last
         self._edge = b.const_lanes(I1, [lane < last for lane in range(lanes)]) if last else None
 
     def start(self) -> Sequence[SSAValue]:
+        if self._kernel.start is not None:
+            return self._over_c(lambda index, row, vector: self._started(row, vector))
         if self._kernel.from_zero:
             kind = vector_of(self._kernel.accumulator, self._tile.lanes)
             return [self._b.const(kind, 0)] * (self._tile.rows * self._tile.vectors)
-        return self._over_c(lambda index, vector: self._vector(self._c, index, self._kernel.strides[5], vector))
+        return self._over_c(lambda index, row, vector: self._vector(self._c, index, self._kernel.strides[5], vector))
 
     def step(self, k: SSAValue, sums: Sequence[SSAValue]) -> list[SSAValue]:
         """`sums` plus one column of A times one row of B."""
@@ -87,7 +108,7 @@ class _Writer:
         a_row, a_k, b_k, b_column, _, _ = self._kernel.strides
         b_start = b.add(self._b_index, b.mul(k, b_k))
         right = [
-            self._converted(self._vector(self._bm, b.add(b_start, vector * tile.lanes * b_column), b_column, vector))
+            self._converted(self._right(b.add(b_start, vector * tile.lanes * b_column), b_column, vector))
             for vector in range(tile.vectors)
         ]
         a_start = b.add(self._a_index, b.mul(k, a_k))
@@ -101,19 +122,43 @@ class _Writer:
 
     def finish(self, sums: Sequence[SSAValue]) -> None:
         remaining = iter(sums)
-        self._over_c(lambda index, vector: self._store(next(remaining), index, vector))
+        self._over_c(lambda index, row, vector: self._finished(next(remaining), index, row, vector))
 
-    def _over_c(self, act: Callable[[SSAValue, int], T]) -> list[T]:
-        """`act` on the index of every vector of C and its number in the row."""
+    def _right(self, index: SSAValue, stride: int, vector: int) -> SSAValue:
+        if self._kernel.whole_b:
+            return self._b.load(self._bm, index, self._tile.lanes)
+        return self._vector(self._bm, index, stride, vector)
+
+    def _over_c(self, act: Callable[[SSAValue, int, int], T]) -> list[T]:
+        """`act` on the index of every vector of C, its row and its number in the row."""
         b, (*_, c_row, c_column) = self._b, self._kernel.strides
         return [
-            act(b.add(self._c_index, row * c_row + vector * self._tile.lanes * c_column), vector)
+            act(b.add(self._c_index, row * c_row + vector * self._tile.lanes * c_column), row, vector)
             for row in range(self._tile.rows)
             for vector in range(self._tile.vectors)
         ]
 
+    def _is_edge(self, vector: int) -> bool:
+        return self._edge is not None and vector == self._tile.vectors - 1
+
     def _mask(self, vector: int) -> SSAValue | None:
-        return self._edge if vector == self._tile.vectors - 1 else None
+        return self._edge if self._is_edge(vector) else None
+
+    def _body(self, pair: tuple[Body, Body], row: int, vector: int, *values: SSAValue) -> SSAValue:
+        """A body at one vector of C."""
+        b = self._b
+        at = (b.add(self._row, row), b.add(self._column, vector * self._tile.lanes))
+        return pair[self._is_edge(vector)].write(b, [*at, *values], self._captured)
+
+    def _started(self, row: int, vector: int) -> SSAValue:
+        pair = self._kernel.start
+        if pair is None:
+            return self._b.const(vector_of(self._kernel.accumulator, self._tile.lanes), 0)
+        return self._body(pair, row, vector)
+
+    def _finished(self, value: SSAValue, index: SSAValue, row: int, vector: int) -> None:
+        pair = self._kernel.finish
+        self._store(value if pair is None else self._body(pair, row, vector, value), index, vector)
 
     def _vector(self, buffer: SSAValue, index: SSAValue, stride: int, vector: int) -> SSAValue:
         """Elements `stride` apart: loaded when adjacent, broadcast when the same, else gathered."""
