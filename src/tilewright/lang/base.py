@@ -8,8 +8,8 @@ from tilewright.core.errors import CaptureError
 from tilewright.core.source import user_span
 from tilewright.ir.location import span_of
 from tilewright.ir.types import SpaceAttr, dtype_of, element_of, is_tile, space_of
-from tilewright.lang.broadcast import shown_space
 from tilewright.lang.context import Capture, current
+from tilewright.lang.spaces import shape_of
 
 __all__ = ["StagedBase", "described", "use"]
 
@@ -35,16 +35,16 @@ class StagedBase:
 
     def describe(self) -> str:
         """The value as messages name it."""
-        return described(self.ssa)
+        return described(self.ssa, self.capture)
 
     def __repr__(self) -> str:
         return f"<{self.describe()}>"
 
 
-def described(ssa: SSAValue) -> str:
+def described(ssa: SSAValue, capture: Capture) -> str:
     """An IR value as messages name it: its shape and element type."""
     dtype = dtype_of(element_of(ssa))
-    return f"a tile {shown_space(space_of(ssa))} of {dtype!r}" if is_tile(ssa) else f"a scalar of {dtype!r}"
+    return f"a tile {shape_of(space_of(ssa), capture)!r} of {dtype!r}" if is_tile(ssa) else f"a scalar of {dtype!r}"
 
 
 def use(value: StagedBase) -> SSAValue:

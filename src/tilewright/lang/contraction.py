@@ -86,7 +86,7 @@ def _label(axis: AxisAttr) -> str:
 
 
 def _no_roles(problem: str, *operands: SSAValue) -> TileTypeError:
-    notes = [f"{name} is {described(operand)}" for name, operand in zip("abc", operands, strict=True)]
+    notes = [f"{name} is {described(operand, current('mma'))}" for name, operand in zip("abc", operands, strict=False)]
     return TileTypeError(MMA_ROLES.at(user_span(), problem=problem, notes=notes))
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, cast
 
-__all__ = ["CaptureGuards", "guards_of"]
+__all__ = ["CaptureGuards", "fingerprint", "guards_of"]
 
 _PACKAGE = __name__.partition(".")[0]
 _MISSING = object()

@@ -2,10 +2,10 @@
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import FunctionType
-from typing import Any, ParamSpec, Self, TypeVar, overload
+from typing import Any, ParamSpec, TypeVar
 
 from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute, SSAValue
@@ -23,7 +23,7 @@ from tilewright.lang.guards import CaptureGuards, guards_of
 from tilewright.lang.signature import BoundArguments, KernelSignature, ParameterDefinition, TensorShape, read_signature
 from tilewright.lang.source import Rewritten, code_span, rewritten
 
-__all__ = ["Captured", "KernelDefinition", "inline", "kernel"]
+__all__ = ["Captured", "KernelDefinition", "inline"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -38,17 +38,17 @@ class Captured:
 
 
 class KernelDefinition:
-    """A function decorated with `@tile.kernel`. Nothing is captured before `capture`.
+    """A function whose positional parameters are views and whose keyword-only ones are host values.
 
-    `options` are kept for the calls that a subclass adds; the language does not read them.
+    Nothing is captured before `capture`. Raises CaptureError: TW105 for what is no function, TW107 for a parameter
+    that is neither, TW109 for a coroutine or generator.
     """
 
-    def __init__(self, function: Callable[..., None], *, name: str | None = None, **options: object) -> None:
+    def __init__(self, function: Callable[..., None], *, name: str | None = None) -> None:
         if not isinstance(function, FunctionType):
             raise CaptureError(NO_SOURCE.at(Span("<unknown>", 0, 0, 0, 0), name=repr(function)))
         self.function = function
         self.name = name or function.__name__
-        self.options: Mapping[str, object] = options
         self.span = code_span(function.__code__)
         if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function):
             what = "`await` or `yield`"
@@ -60,10 +60,6 @@ class KernelDefinition:
     def __repr__(self) -> str:
         return f"<tile kernel {self.name}>"
 
-    def with_options(self, **options: object) -> Self:
-        """The same kernel with other options."""
-        return type(self)(self.function, name=self.name, **{**self.options, **options})
-
     def capture(self, *shapes: TensorShape | None, **config: object) -> Kernel:
         """The kernel for arguments of these shapes and this configuration.
 
@@ -72,13 +68,9 @@ class KernelDefinition:
         """
         return self.capture_bound(self.signature.bind(shapes, config)).kernel
 
-    def capture_signature(self, views: Sequence[TensorShape | None], config: Mapping[str, object]) -> Captured:
-        """The same for records made from real arrays, with the guards a cached result needs."""
-        return self.capture_bound(self.signature.bind(tuple(views), dict(config)))
-
     def capture_bound(self, arguments: BoundArguments) -> Captured:
-        """The same for arguments that are matched with the parameters already."""
-        made = self._rewritten()
+        """The same for arguments that are matched already, with the guards that a cached result needs."""
+        made = self._rewritten
         guards = guards_of(self.function)
         with during(f"capturing {self.name}"):
             kernel = _run(self, made, arguments)
@@ -86,14 +78,11 @@ class KernelDefinition:
 
     def rewritten_source(self) -> str:
         """The text that runs at capture."""
-        return self._rewritten().source
+        return self._rewritten.source
 
     @functools.cached_property
-    def _rewriting(self) -> Rewritten:
-        return rewritten(self.function)
-
     def _rewritten(self) -> Rewritten:
-        return self._rewriting
+        return rewritten(self.function)
 
 
 def inline(function: Callable[P, R]) -> Callable[P, R]:
@@ -177,16 +166,3 @@ def _check_end(definition: KernelDefinition, capture: Capture, result: object) -
         raise CaptureError(KERNEL_RESULT.at(definition.span, kernel=definition.name, what=what))
     if not capture.has_root_parallel:
         raise CaptureError(MISSING_ROOT.at(definition.span, kernel=definition.name))
-
-
-@overload
-def kernel(function: Callable[..., None], /) -> KernelDefinition: ...
-@overload
-def kernel(*, name: str | None = None, **options: object) -> Callable[[Callable[..., None]], KernelDefinition]: ...
-def kernel(
-    *functions: Callable[..., None], name: str | None = None, **options: object
-) -> KernelDefinition | Callable[[Callable[..., None]], KernelDefinition]:
-    """Makes a kernel of a function, as `@tile.kernel` or `@tile.kernel(name=..., ...)`. Options are kept for calls."""
-    if functions:
-        return KernelDefinition(functions[0], name=name, **options)
-    return lambda function: KernelDefinition(function, name=name, **options)

@@ -33,7 +33,7 @@ from tilewright.ir.ops.elementwise import (
 )
 from tilewright.ir.ops.tiles import ConstantOp, ExtractOp
 from tilewright.ir.types import BOOL, DimAttr, SpaceAttr, TileType, element_attr, element_of, is_tile, space_of
-from tilewright.lang.base import StagedBase, described, use
+from tilewright.lang.base import StagedBase, use
 from tilewright.lang.broadcast import joint_space
 from tilewright.lang.context import emit
 from tilewright.lang.refusing import NotAValue
@@ -249,7 +249,7 @@ def extract(tile: StagedBase, where: Coord | Coordinates) -> SSAValue:
         what = "the position of an element"
         raise TileTypeError(
             RANK_MISMATCH.at(
-                user_span(), what=what, got=counted_axes(len(where.items)), expected=len(dims), view=described(ssa)
+                user_span(), what=what, got=counted_axes(len(where.items)), expected=len(dims), view=tile.describe()
             )
         )
     return emit(ExtractOp(ssa, [as_index(item) for item in where.items])).result

@@ -1,6 +1,7 @@
 """The rewritten function is the original one, but for regions and the operators on staged values."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -89,16 +90,16 @@ def k(C: View1[f32]):
 """
     file = tmp_path / "case.py"
     file.write_text(source)
-    namespace: dict[str, object] = {"__name__": "case"}
-    exec(compile(source, str(file), "exec", dont_inherit=True), namespace)  # noqa: S102
-    kernel = namespace["k"].capture(tensor_shape(1))  # type: ignore[attr-defined]  # pyright: ignore
-    assert len(only(kernel, SerialOp).carries) == 1  # pyright: ignore[reportUnknownArgumentType]
+    namespace: dict[str, Any] = {"__name__": "case"}
+    exec(compile(source, str(file), "exec", dont_inherit=True), namespace)
+    kernel = namespace["k"].capture(tensor_shape(1))
+    assert len(only(kernel, SerialOp).carries) == 1
 
 
 def test_operators_on_host_values_are_pythons() -> None:
     seen: list[object] = []
 
-    def called(value: object) -> object:
+    def called(value: Any) -> Any:
         seen.append(value)
         return value
 
@@ -109,15 +110,15 @@ def test_operators_on_host_values_are_pythons() -> None:
         results.append(called(0) and called(1))
         results.append(called([]) or called("x") or called(2))
         results.append(not called(""))
-        results.append(1 < called(3) <= 3 > 2)  # type: ignore[operator]  # pyright: ignore
-        results.append(called(5) < 4 < called(6))  # type: ignore[operator]  # pyright: ignore
+        results.append(1 < called(3) <= 3 > called(2))
+        results.append(called(5) < 4 < called(6))
         results.append("a" if called(1) else called("never"))
         results.append([a and b for a in (0, 1) for b in (2, 3)])
         for nest in parallel(shape(4)):
             C[nest.index()].store(0.0)
 
     host.capture(tensor_shape(4))
-    assert seen == [0, [], "x", "", 3, 5, 1]
+    assert seen == [0, [], "x", "", 3, 2, 5, 1]
     assert results == [0, "x", True, True, False, "a", [0, 0, 2, 3]]
 
 
@@ -219,7 +220,7 @@ def doubled_kernel(C: View1[f32]):
 
 
 def test_a_kernel_without_a_file_is_refused() -> None:
-    namespace: dict[str, object] = {"tile": tile, "View1": View1, "f32": f32}
-    exec("@tile.kernel\ndef k(C: View1[f32]):\n    pass\n", namespace)  # noqa: S102
+    namespace: dict[str, Any] = {"tile": tile, "View1": View1, "f32": f32}
+    exec("@tile.kernel\ndef k(C: View1[f32]):\n    pass\n", namespace)
     with pytest.raises(CaptureError, match="TW105"):
-        namespace["k"].capture(tensor_shape(4))  # type: ignore[attr-defined]  # pyright: ignore
+        namespace["k"].capture(tensor_shape(4))

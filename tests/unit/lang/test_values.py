@@ -15,11 +15,45 @@ from tilewright.ir.ops.elementwise import AddOp, BinaryOp
 from tilewright.ir.ops.tiles import ConstantOp
 from tilewright.ir.types import tile_type
 from tilewright.tile import (
-    ConstView2, Tile, View1, axis, bf16, boolean, coord, f16, f32, f64, i8, i32, i64, parallel, shape, tensor_shape, u8,
-    u64, where, zeros,
+    ConstView2,
+    Tile,
+    View1,
+    axis,
+    bf16,
+    boolean,
+    coord,
+    f16,
+    f32,
+    f64,
+    i8,
+    i32,
+    i64,
+    parallel,
+    shape,
+    tensor_shape,
+    u8,
+    u64,
+    where,
+    zeros,
 )  # fmt: skip
 
-Body = Callable[[Tile], Any]
+Body = Callable[[Any], Any]
+untyped: Any = tile  # the cases work on Any
+
+
+def bodies(*each: Body) -> list[Body]:
+    """The cases of a parametrised test, typed."""
+    return list(each)
+
+
+def named(*each: tuple[str, Body]) -> list[tuple[str, Body]]:
+    """The same, with the operation that each makes."""
+    return list(each)
+
+
+def typed(*each: tuple[Body, Any]) -> list[tuple[Body, Any]]:
+    """The same, with the element type that each is for."""
+    return list(each)
 
 
 def capture(work: Body, dtype: Any = f32) -> Kernel:
@@ -27,7 +61,7 @@ def capture(work: Body, dtype: Any = f32) -> Kernel:
 
     @tile.kernel
     def one(A: ConstView2):
-        for nest in parallel(shape(axis("g", 1))):  # noqa: B007
+        for _ in parallel(shape(axis("g", 1))):
             work(A[coord(0, 0), shape(axis("m", 4), axis("n", 8))])
 
     return one.capture(tensor_shape(8, 8, dtype=dtype))
@@ -62,7 +96,7 @@ def test_an_operator_is_one_operation_and_keeps_its_sides(
 
 @pytest.mark.parametrize(
     ("name", "apply"),
-    [
+    named(
         ("eq", lambda a: a == 1.0),
         ("ne", lambda a: a != 1.0),
         ("lt", lambda a: a < 1.0),
@@ -89,17 +123,17 @@ def test_an_operator_is_one_operation_and_keeps_its_sides(
         ("trunc", tile.trunc),
         ("isnan", tile.isnan),
         ("isinf", tile.isinf),
-        ("logical_not", lambda a: tile.logical_not(a > 0.0)),
-        ("logical_and", lambda a: tile.logical_and(a > 0.0, a < 1.0)),
-        ("logical_or", lambda a: tile.logical_or(a > 0.0, a < 1.0)),
-        ("max", lambda a: tile.maximum(a, 0.0)),
-        ("min", lambda a: tile.minimum(0.0, a)),
-        ("trunc_div", lambda a: tile.trunc_div(tile.cast(i32, a), 2)),
-        ("trunc_mod", lambda a: tile.trunc_mod(tile.cast(i32, a), 2)),
-        ("select", lambda a: where(a > 0.0, a, 0.0)),
+        ("logical_not", lambda a: untyped.logical_not(a > 0.0)),
+        ("logical_and", lambda a: untyped.logical_and(a > 0.0, a < 1.0)),
+        ("logical_or", lambda a: untyped.logical_or(a > 0.0, a < 1.0)),
+        ("max", lambda a: untyped.maximum(a, 0.0)),
+        ("min", lambda a: untyped.minimum(0.0, a)),
+        ("trunc_div", lambda a: untyped.trunc_div(untyped.cast(i32, a), 2)),
+        ("trunc_mod", lambda a: untyped.trunc_mod(untyped.cast(i32, a), 2)),
+        ("select", lambda a: untyped.where(a > 0.0, a, 0.0)),
         ("cast", lambda a: a.astype(f64)),
-        ("bitcast", lambda a: tile.bitcast(i32, a)),
-    ],
+        ("bitcast", lambda a: untyped.bitcast(i32, a)),
+    ),
 )
 def test_a_function_is_one_operation(name: str, apply: Body) -> None:
     assert all_names(capture(apply)).count(name) == 1
@@ -152,20 +186,20 @@ def test_element_types_are_never_promoted() -> None:
     with pytest.raises(TileTypeError, match="TW205"):
         capture(lambda a: a + a.astype(f64))
     with pytest.raises(TileTypeError, match="TW205"):
-        capture(lambda a: where(a > 0.0, a, a.astype(f16)))
+        capture(lambda a: untyped.where(a > 0.0, a, a.astype(f16)))
 
 
 @pytest.mark.parametrize(
     ("work", "dtype"),
-    [
+    typed(
         (lambda a: a / a, i32),
         (lambda a: a // a, f32),
         (lambda a: a & a, f32),
-        (lambda a: tile.exp(a), i32),
+        (tile.exp, i32),
         (lambda a: a + a, boolean),
         (lambda a: a + a, tile.float8_e4m3fn),
         (lambda a: a << a, boolean),
-    ],
+    ),
 )
 def test_operations_that_a_type_lacks(work: Body, dtype: Any) -> None:
     with pytest.raises(TileTypeError, match="TW208"):
@@ -174,22 +208,22 @@ def test_operations_that_a_type_lacks(work: Body, dtype: Any) -> None:
 
 @pytest.mark.parametrize(
     "use",
-    [
+    bodies(
         bool,
         len,
         iter,
+        list,
+        range,
+        np.asarray,
         int,
         float,
         hash,
         lambda a: [0, 1][a],
         lambda a: a in {1, 2},
         lambda a: a in (1, 2),
-        lambda a: list(a),
         lambda a: a[0],
-        lambda a: range(a),
-        lambda a: np.asarray(a),
         lambda a: f"{a:.2f}" and None,
-    ],
+    ),
 )
 def test_python_cannot_have_the_value_now(use: Body) -> None:
     with pytest.raises((CaptureError, TypeError)) as caught:
@@ -213,7 +247,7 @@ def result_axes(kernel: Kernel) -> tuple[tuple[str, int], ...]:
 
 def test_the_higher_rank_gives_the_order_and_the_first_wins_ties() -> None:
     def work(a: Tile) -> None:
-        m, n = a.shape.axes
+        _, n = a.shape.axes
         row = zeros(f32, shape(n))
         assert [axis.label for axis in (row + a).shape.axes] == ["m", "n"]
 
@@ -221,26 +255,26 @@ def test_the_higher_rank_gives_the_order_and_the_first_wins_ties() -> None:
 
     def tie(a: Tile) -> None:
         m, n = a.shape.axes
-        zeros(f32, shape(n, m)) + a  # noqa: B018
+        zeros(f32, shape(n, m)) + a
 
     assert result_axes(capture(tie)) == (("n", 8), ("m", 4))
 
 
 def test_missing_axes_are_appended_and_single_ones_give_way() -> None:
     def append(a: Tile) -> None:
-        a + zeros(f32, shape(axis("k", 3)))  # noqa: B018
+        a + zeros(f32, shape(axis("k", 3)))
 
     assert result_axes(capture(append)) == (("m", 4), ("n", 8), ("k", 3))
 
     def positional(_: Tile) -> None:
-        zeros(f32, shape(3, 1)) + zeros(f32, shape(1, 4))  # noqa: B018
+        zeros(f32, shape(3, 1)) + zeros(f32, shape(1, 4))
 
     assert [extent for _, extent in result_axes(capture(positional))] == [3, 4]
 
 
 def test_positions_count_from_the_right() -> None:
     def work(_: Tile) -> None:
-        zeros(f32, shape(3, 4)) + zeros(f32, shape(4))  # noqa: B018
+        zeros(f32, shape(3, 4)) + zeros(f32, shape(4))
 
     assert [extent for _, extent in result_axes(capture(work))] == [3, 4]
     with pytest.raises(TileTypeError, match="TW209"):
