@@ -1,6 +1,7 @@
 """The null device: real memory, real compilation, no execution. For machines that only look at the code."""
 
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 from tilewright.core.abi import CompileOptions, KernelMetadata, Report
 from tilewright.core.codes.dispatch import NOT_DISPATCHABLE
@@ -10,23 +11,40 @@ from tilewright.core.source import user_span
 from tilewright.runtime.hostmemory import HostMemory
 from tilewright.runtime.interface import Binding, NativeShader
 
-__all__ = ["NullDevice", "NullShader", "compile_for_simd"]
-
-CompileStep = Callable[[object, CompileOptions], NativeShader]
+__all__ = ["CompileStep", "Compiled", "NullDevice", "NullShader", "compile_for_simd"]
 
 
-def compile_for_simd(_kernel: object, _options: CompileOptions, /) -> NativeShader:
-    """The compilation that the `simd` device does, from what lies below both devices: `bridge.xir`, `backends.llvm`.
+class Compiled(Protocol):
+    """Code that is not loaded."""
 
-    The one place that connects the null device to a compiler. Raises CapabilityError (TW401).
+    @property
+    def metadata(self) -> KernelMetadata: ...
+    @property
+    def report(self) -> Report: ...
+    def assembly(self) -> str: ...
+
+
+CompileStep = Callable[[object, CompileOptions], Compiled]
+
+
+def compile_for_simd(kernel: object, options: CompileOptions, /) -> Compiled:
+    """The compilation of the `simd` device. The one place that connects the null device to a compiler.
+
+    Raises CapabilityError (TW401) for what is no kernel, else what the native route raises.
     """
-    raise CapabilityError(NO_TILE_COMPILER.at(user_span(), device="null"))
+    # Late, because memory and copies need no compiler.
+    from tilewright.backends.llvm.kernel import compile_kernel
+    from tilewright.ir.kernel import Kernel
+
+    if not isinstance(kernel, Kernel):
+        raise CapabilityError(NO_TILE_COMPILER.at(user_span(), device=f"null, given {type(kernel).__name__},"))
+    return compile_kernel(kernel, options)
 
 
 class NullShader:
     """A compiled kernel whose launch refuses (DispatchError, TW635)."""
 
-    def __init__(self, compiled: NativeShader) -> None:
+    def __init__(self, compiled: Compiled) -> None:
         self._compiled = compiled
 
     @property
@@ -44,7 +62,7 @@ class NullShader:
         return self._compiled.assembly()
 
     def close(self) -> None:
-        self._compiled.close()
+        """Nothing was loaded."""
 
 
 class NullDevice(HostMemory):

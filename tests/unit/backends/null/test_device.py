@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tests.unit.runtime.fakes import FakeShader, argument, metadata, nothing
-from tilewright.backends.null.device import Compiled, NullDevice, NullShader
 from tilewright import tile
+from tilewright.backends.null.device import Compiled, NullDevice, NullShader
 from tilewright.core.abi import CompileOptions
 from tilewright.core.dtypes import f32
 from tilewright.core.errors import DispatchError
