@@ -61,7 +61,7 @@ def parse_module(text: str, name: str = "<text>") -> ModuleOp:
 
 
 def _unparsable(text: str, name: str, position: int, what: str) -> Diagnostic:
-    line = text.count("\n", 0, min(position, len(text))) + 1
+    line = text[:position].rstrip().count("\n") + 1
     shown = [row.strip() for row in text.splitlines()[line - 1 : line]]
     reason = what.strip().partition("\n")[0]
     return UNPARSABLE_XIR.at(Span(name, line, 0, line, 0), name=name, what=reason, notes=shown)

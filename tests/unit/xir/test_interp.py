@@ -4,31 +4,14 @@ import ml_dtypes
 import numpy as np
 import pytest
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import ModuleOp, VectorType, bf16, f32, f64, i8, i32
+from xdsl.dialects.builtin import VectorType, bf16, f32, f64, i8, i32
 from xdsl.ir import Attribute, SSAValue
 
+from tests.unit.xir.programs import Program
 from tilewright.core.errors import InternalError
-from tilewright.numerics.arrays import Array
 from tilewright.xir.builder import CMPF, CMPI, XirBuilder
-from tilewright.xir.interp import run
-from tilewright.xir.ops import FuncOp, KernelOp
-from tilewright.xir.types import I64, BufferType
-from tilewright.xir.verify import verify_or_raise
-
-
-class Program:
-    """A kernel under construction: `p.b` writes it, `p.run` verifies and runs it."""
-
-    def __init__(self, *buffers: tuple[Attribute, int], tasks: int = 1):
-        self.kernel = KernelOp("k", [BufferType.of(element, extent) for element, extent in buffers], tasks)
-        self.module = ModuleOp([self.kernel])
-        self.b = XirBuilder(self.kernel.body.block)
-        *self.buffers, self.task = self.kernel.body.block.args
-
-    def run(self, *arrays: Array, order: list[int] | None = None) -> None:
-        self.b.return_()
-        verify_or_raise(self.module)
-        run(self.module, arrays, order)
+from tilewright.xir.ops import FuncOp
+from tilewright.xir.types import I64
 
 
 def test_masked_lanes_touch_no_memory_and_take_the_fill():
@@ -176,6 +159,18 @@ def test_comparisons_tell_order_sign_and_nan():
     one, nan = p.b.const(f32, 1.0), p.b.const(f32, float("nan"))
     with_nan = [p.b.extui(p.b.fcmp(predicate, one, nan), i8) for predicate in CMPF]
     assert results(i8, *with_nan, p=p) == [0] * 8 + [1] * 8
+
+
+@pytest.mark.parametrize("predicate", CMPF)
+def test_a_float_comparison_is_what_its_name_says(predicate: str):
+    """o: no NaN and; u: NaN or. Then e, g, l, n: equal, greater, less, not."""
+    p = Program((i8, 3))
+    two = p.b.const(f32, 2.0)
+    flags = [p.b.extui(p.b.fcmp(predicate, two, p.b.const(f32, other)), i8) for other in (1.0, 2.0, 3.0)]
+    relations = {"eq": "010", "gt": "100", "ge": "110", "lt": "001", "le": "011", "ne": "101"}
+    named = {"false": "000", "true": "111", "ord": "111", "uno": "000"}
+    expected = named.get(predicate) or relations[predicate[1:]]
+    assert "".join(map(str, results(i8, *flags, p=p))) == expected
 
 
 def test_integer_comparisons_are_signed_or_not():

@@ -59,5 +59,3 @@ def body_of(region: Region) -> Body | None:
             if operand not in inside and not isinstance(operand.owner, ConstantOp):
                 captured[operand] = None
     return Body(block, tuple(captured))
-
-
