@@ -39,15 +39,20 @@ class Layouts:
         if place is None or place.storage is None:
             return None
         if place.storage not in self.storages:
+            # What reads a buffer while its order is being chosen, as an update in place does, sees the written order.
+            self.storages[place.storage] = self._in_order(place.storage, value, None)
             self.storages[place.storage] = self._laid_out(place.storage, value)
         return self.storages[place.storage]
 
     def _laid_out(self, owner: int, value: SSAValue) -> Storage:
         members = [item for item, place in self.placement.places.items() if place.storage == owner]
         demanded = [dim for item in members if (dim := self.placement.demands.get(item)) is not None]
-        space = space_of(value)
-        dims = [axis.dim.number for axis in space.axes]
-        inner = demanded[0] if demanded else self._preferred(members, space)
+        inner = demanded[0] if demanded else self._preferred(members, space_of(value))
+        return self._in_order(owner, value, inner)
+
+    def _in_order(self, owner: int, value: SSAValue, inner: int | None) -> Storage:
+        """The axes as written, with `inner` moved innermost."""
+        dims = [axis.dim.number for axis in space_of(value).axes]
         if inner in dims:
             dims.remove(inner)
             dims.append(inner)
