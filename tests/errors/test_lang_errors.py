@@ -173,6 +173,7 @@ def k(C: View1[f32]):
 
 k.capture(tensor_shape(4))
 """,
+    "TW203": in_kernel("c = mma(zeros(f32, shape(4, 16)), zeros(f32, shape(8, 4)), zeros(f32, shape(4, 4)))"),
     "TW205": in_kernel("C.at(coord(0, 0), shape(m, n)).store(a + cast(f64, a))"),
     "TW206": in_kernel("c = cast(i32, a) + 0.5"),
     "TW207": in_kernel('b = a + "1"'),

@@ -6,10 +6,16 @@ can reach names, the attributes of modules and objects it goes on to name, and t
 
 import builtins
 import dis
-from collections.abc import Iterator, Mapping
+import functools
+import inspect
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, cast
+
+from numpy import ndarray
+
+from tilewright.core.digest import digest
 
 __all__ = ["CaptureGuards", "fingerprint", "guards_of"]
 
@@ -67,19 +73,37 @@ def guards_of(function: FunctionType) -> CaptureGuards:
     return CaptureGuards(tuple(found.values()))
 
 
-def _callees(value: object) -> Iterator[FunctionType]:
-    """The functions of the user that a value may run when it is called."""
-    if isinstance(value, MethodType):
-        value = value.__func__
-    value = getattr(value, "__wrapped__", value) if isinstance(value, FunctionType) else value
-    if isinstance(value, FunctionType) and not _is_ours(value):
-        yield value
-    if isinstance(value, type) and value.__module__.partition(".")[0] != _PACKAGE and "__init__" in vars(value):
-        yield from _callees(vars(value)["__init__"])
+def _callees(value: object, depth: int = 4) -> Iterator[FunctionType]:
+    """The functions of the user that a value may run when it is called, or when something in it is."""
+    match value:
+        case MethodType():
+            yield from _callees(value.__func__)
+        case FunctionType() if hasattr(value, "__wrapped__"):
+            yield from _callees(inspect.unwrap(value))
+        case FunctionType():
+            if not _is_ours(value.__module__):
+                yield value
+        case functools.partial():
+            parts = cast("functools.partial[object]", value)
+            yield from _callees([parts.func, *parts.args, *parts.keywords.values()], depth)
+        case list() | tuple() | dict() if depth:
+            items = value.values() if isinstance(value, dict) else value  # pyright: ignore[reportUnknownVariableType]
+            for item in cast("Iterable[object]", items):
+                yield from _callees(item, depth - 1)
+        case _:
+            yield from _methods_called(value)
 
 
-def _is_ours(function: FunctionType) -> bool:
-    return (function.__module__ or "").partition(".")[0] == _PACKAGE
+def _methods_called(value: object) -> Iterator[FunctionType]:
+    """The constructor of a class of the user, or what calling an object of one runs."""
+    kind, name = (value, "__init__") if isinstance(value, type) else (type(value), "__call__")
+    method = vars(kind).get(name)
+    if isinstance(method, FunctionType) and not _is_ours(kind.__module__):
+        yield from _callees(method)
+
+
+def _is_ours(module: str | None) -> bool:
+    return (module or "").partition(".")[0] == _PACKAGE
 
 
 def _reads(function: FunctionType) -> Iterator[_Read]:
@@ -118,8 +142,9 @@ def _attribute_reads(read: _Read, following: list[dis.Instruction]) -> Iterator[
 
 def _is_watched(value: object) -> bool:
     if isinstance(value, ModuleType):
-        return value.__name__.partition(".")[0] != _PACKAGE
-    return hasattr(value, "__dict__") and type(value).__module__.partition(".")[0] != _PACKAGE
+        return not _is_ours(value.__name__)
+    has_attributes = hasattr(value, "__dict__") or hasattr(value, "__slots__")
+    return has_attributes and not _is_ours(type(value).__module__)
 
 
 def _read(owner: object, name: str) -> _Read:
@@ -147,15 +172,30 @@ def fingerprint(value: object, depth: int = 4) -> object:
         return type(value), repr(value)
     if isinstance(value, MethodType):
         return id(value.__func__), fingerprint(value.__self__, depth - 1)
+    if isinstance(value, ndarray):
+        array = cast("ndarray[Any, Any]", value)
+        return str(array.dtype), array.shape, digest(array.tobytes())
     if depth <= 0 or callable(value) or isinstance(value, ModuleType | type):
         return id(value)
     if type(value) in (list, tuple):
-        return tuple(fingerprint(item, depth - 1) for item in cast("list[object]", value))
+        return type(value), tuple(fingerprint(item, depth - 1) for item in cast("list[object]", value))
     if type(value) in (set, frozenset):
-        return frozenset(fingerprint(item, depth - 1) for item in cast("set[object]", value))
+        return type(value), frozenset(fingerprint(item, depth - 1) for item in cast("set[object]", value))
     if type(value) is dict:
-        table = cast("dict[object, object]", value)
-        return tuple((fingerprint(key, depth - 1), fingerprint(item, depth - 1)) for key, item in table.items())
-    if _is_watched(value):
-        return (id(value), *(fingerprint(item, depth - 1) for item in vars(value).values()))
-    return id(value)
+        return _table_fingerprint(cast("dict[object, object]", value), depth)
+    return (id(value), _table_fingerprint(_attributes(value), depth)) if _is_watched(value) else id(value)
+
+
+def _table_fingerprint(table: Mapping[Any, object], depth: int) -> object:
+    return tuple((fingerprint(key, depth - 1), fingerprint(item, depth - 1)) for key, item in table.items())
+
+
+def _attributes(value: object) -> Mapping[str, object]:
+    """What an object holds, in its dictionary and in its slots."""
+    slots = [name for kind in type(value).__mro__ for name in _names(getattr(kind, "__slots__", ()))]
+    held = {name: getattr(value, name) for name in slots if hasattr(value, name) and name != "__dict__"}
+    return {**held, **getattr(value, "__dict__", {})}
+
+
+def _names(slots: str | Iterable[str]) -> Iterable[str]:
+    return (slots,) if isinstance(slots, str) else slots

@@ -1,9 +1,12 @@
 """A capture knows what it read from outside: whatever of it changes, the guards no longer hold."""
 
+import functools
 import types
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tilewright.lang.guards import guards_of
@@ -23,7 +26,20 @@ class Options:
         return self.block * HIDDEN
 
 
+@dataclass(slots=True)
+class Slotted:
+    width: int
+
+
+def chosen() -> int:
+    return CHOSEN
+
+
 HIDDEN = 2
+CHOSEN = 1
+CHOICES = {"first": functools.partial(chosen)}
+WEIGHTS = np.zeros(3)
+slotted = Slotted(3)
 options = Options()
 
 
@@ -39,7 +55,8 @@ DEEP = 5
 
 
 def kernel() -> object:
-    return [SIZE + i for i in range(2)], TABLE["rows"], settings.depth, options.rows(), helper()
+    sizes = [SIZE + i for i in range(2)]
+    return sizes, TABLE["rows"], settings.depth, options.rows(), helper(), slotted.width, WEIGHTS, CHOICES["first"]()
 
 
 @pytest.fixture(autouse=True)
@@ -50,6 +67,8 @@ def _restored() -> Iterator[None]:
     TABLE.update(rows=[1, 2])
     settings.__dict__["depth"] = 3
     options.block = 8
+    slotted.width = 3
+    WEIGHTS[:] = 0
 
 
 def change(name: str, value: object) -> Callable[[], object]:
@@ -65,6 +84,9 @@ CHANGES: dict[str, Callable[[], object]] = {
     "a helper": change("helper", deeper),
     "a global of a helper's helper": change("DEEP", 6),
     "a global of a method": change("HIDDEN", 3),
+    "a slot of an object": lambda: setattr(slotted, "width", 4),
+    "an array in place": lambda: WEIGHTS.__setitem__(0, 1.0),
+    "a global of a function in a table": change("CHOSEN", 2),
     "a name that is gone": lambda: globals().pop("SIZE"),
     "a builtin that is hidden": change("range", enumerate),
 }
