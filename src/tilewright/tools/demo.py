@@ -58,7 +58,7 @@ def main() -> int:
     console.print(_table(outcomes))
     blas = f"{threads} in matmul" if equal else "its BLAS's own number in matmul"
     console.print(
-        f"threads: tilewright {threads}; NumPy {blas}, 1 in everything else, where it has no more", style="dim"
+        f"threads: tilewright {threads}; NumPy {blas}, 1 elsewhere (it has no more)", style="dim"
     )
     if all(outcome.within for outcome in outcomes):
         console.print("every element of every result is within its bound", style="bold green")
@@ -144,10 +144,9 @@ def _plan_lines(shader: Shader) -> Iterator[str]:
 
 
 def _table(outcomes: list[Outcome]) -> Table:
-    table = Table(
-        title="\nfloat32, beside float64 and NumPy", title_justify="left", title_style="bold", box=HORIZONTALS
-    )
-    table.add_column("kernel")
+    title = "\nfloat32, beside float64 and NumPy"
+    table = Table(title=title, title_justify="left", title_style="bold", box=HORIZONTALS, padding=(0, 1, 0, 0))
+    table.add_column("kernel", no_wrap=True)
     for name in ("compile\nms", "largest\nerror", "its\nbound", "ours\nms", "NumPy\nms", "NumPy\n/ ours"):
         table.add_column(name, justify="right")
     table.add_column("")

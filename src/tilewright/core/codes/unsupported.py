@@ -13,7 +13,7 @@ COMPILE_ONLY = Code(
     402,
     "{kernel} cannot be compiled only: compiled kernels are not archived",
     why="a compile-only request asks for an archive to load later, and a shader in memory is no such thing",
-    help="leave compile_only out and keep the shader, or compile for the null device to look at the code",
+    help="leave compile_only out and keep the shader for as long as it is needed",
 )
 ROUTE_NOT_INSTALLED = Code(
     403,
