@@ -7,10 +7,9 @@ from typing import ClassVar
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
-from tilewright.ir.effects import tree_effect
 from tilewright.ir.ops.regions import CarryingOp, YieldOp
 from tilewright.ir.rewrite import TilePass, TileRewriter
-from tilewright.passes.erase_dead_code import erase_dead
+from tilewright.passes.erase_dead_code import erase_dead, is_observable
 
 __all__ = ["DropDeadCarries"]
 
@@ -23,25 +22,32 @@ class DropDeadCarries(TilePass):
     Ensures: every carried value reaches a result that is used, an effect, or another such value, and can change.
     Rewrites: `%a, %b = serial (%x = %i, %y = %j) { yield f(%x), g(%y) }` with `%b` unused → the same without `%y`;
         `%a = serial (%x = %i) { ... yield %x }` → `%i` wherever `%a` or `%x` was used.
-    Declines when: an operation with an effect, or one whose result stays, uses the carried value.
+    Declines when: an operation that writes, or one whose result stays, uses the carried value.
     """
 
     name: ClassVar[str] = "drop-dead-carries"
 
     def apply(self, module: ModuleOp, rewriter: TileRewriter) -> None:
-        loops = [op for op in module.walk() if isinstance(op, CarryingOp)]
-        for op in reversed(loops):  # inner regions first: what they drop may free a value of the outer one
-            _forward_unchanged(op, rewriter)
-            live = _live_carries(op)
-            if len(live) < len(op.inits):
-                _rebuild(op, live, rewriter)
+        before = -1
+        while before != rewriter.changes:  # what one region drops may free a value of one around or inside it
+            before = rewriter.changes
+            for op in [op for op in module.walk(reverse=True) if isinstance(op, CarryingOp)]:
+                if op.parent is not None:  # not erased with the region around it
+                    _drop(op, rewriter)
+
+
+def _drop(op: CarryingOp, rewriter: TileRewriter) -> None:
+    _forward_unchanged(op, rewriter)
+    live = _live_carries(op)
+    if len(live) < len(op.inits):
+        _rebuild(op, live, rewriter)
 
 
 def _forward_unchanged(op: CarryingOp, rewriter: TileRewriter) -> None:
-    """A value that is yielded as it came is its initial value, inside and after."""
+    """A value that is yielded as it came, or as it began, is its initial value, inside and after."""
     last = op.body.block.last_op
     for init, arg, value, result in zip(op.inits, op.carries, _yielded(op), op.results, strict=True):
-        if value is arg:
+        if value in (arg, init):
             rewriter.forward(arg, init, past=last)
             rewriter.forward(result, init, past=None)
 
@@ -54,7 +60,7 @@ def _live_carries(op: CarryingOp) -> list[int]:
     needed: set[SSAValue] = set()
     pending: list[SSAValue] = [yielded[index] for index in live]
     for inner in op.body.block.ops:
-        if tree_effect(inner):
+        if is_observable(inner) and inner.next_op is not None:  # the yield at the end asks for nothing by itself
             pending += _used_by(inner)
     while pending:
         value = pending.pop()

@@ -11,7 +11,7 @@ from tilewright.ir.ops.base import Effect
 from tilewright.ir.ops.regions import CarryingOp
 from tilewright.ir.rewrite import TilePass, TileRewriter
 
-__all__ = ["EraseDeadCode", "erase_dead"]
+__all__ = ["EraseDeadCode", "erase_dead", "is_observable"]
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,10 @@ def erase_dead(block: Block, rewriter: TileRewriter) -> None:
         op = previous
 
 
+def is_observable(op: Operation) -> bool:
+    """Whether the operation matters even when nothing uses its results."""
+    return bool(tree_effect(op) & Effect.WRITE) or (not op.results and not isinstance(op, CarryingOp))
+
+
 def _is_dead(op: Operation) -> bool:
-    if any(result.first_use is not None for result in op.results):
-        return False
-    observable = not op.results and not isinstance(op, CarryingOp)
-    return not observable and not tree_effect(op) & Effect.WRITE
+    return not is_observable(op) and all(result.first_use is None for result in op.results)
