@@ -7,14 +7,17 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from xdsl.dialects.builtin import f32, i64
 
 from tests.errors.harness import check_golden
+from tests.unit.backends.llvm.emit.program import Program
+from tilewright.backends.llvm.emit.schedule import MOST_OPERATIONS
 from tilewright.backends.llvm.jit import compile_object, load
 from tilewright.backends.llvm.target import Target
 from tilewright.backends.llvm.text import Module
 from tilewright.backends.llvm.types import I32, I64
 from tilewright.backends.llvm.values import constant
-from tilewright.core.errors import TilewrightError, ToolchainError
+from tilewright.core.errors import PlanError, TilewrightError, ToolchainError, UnsupportedError
 
 SEVEN = "define i32 @seven() { ret i32 7 }"
 CAUSES: dict[str, Callable[[], object]] = {
@@ -41,3 +44,22 @@ def test_golden_of_a_missing_llvmlite(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ToolchainError) as caught:
         import_module("tilewright.backends.llvm._llvmlite")
     check_golden("TW513", str(caught.value))
+
+
+def test_golden_of_a_function_that_is_too_large() -> None:
+    p = Program((f32, 1))
+    value = p.b.load(p.buffers[0], 0)
+    for _ in range(MOST_OPERATIONS):
+        value = p.b.fneg(value)
+    p.b.store(value, p.buffers[0], 0)
+    with pytest.raises(PlanError) as caught:
+        p.scheduled()
+    check_golden("TW440", re.sub(r"from \d+", "from 2xxx", str(caught.value)))
+
+
+def test_golden_of_an_operation_without_a_rule() -> None:
+    p = Program((i64, 1))
+    p.b.store(p.b.lane_id(), p.buffers[0], 0)
+    with pytest.raises(UnsupportedError) as caught:
+        p.text()
+    check_golden("TW441", str(caught.value))

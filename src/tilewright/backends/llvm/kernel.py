@@ -9,7 +9,7 @@ from tilewright.backends.llvm.emit.schedule import Schedule, schedule
 from tilewright.backends.llvm.jit import assembly, compile_object
 from tilewright.backends.llvm.machine import host_machine
 from tilewright.bridge.xir import Lowered, Plan, XirOptions, lower, plan
-from tilewright.core.abi import CompileOptions, KernelMetadata
+from tilewright.core.abi import CompileOptions, KernelMetadata, Report
 from tilewright.core.config import config
 from tilewright.core.errors import during
 from tilewright.core.machine import Machine
@@ -20,7 +20,7 @@ from tilewright.passes.pipelines import CANONICAL
 from tilewright.xir.passes.pipelines import CPU_PIPELINE, PassRecord, run_pipeline
 from tilewright.xir.text import print_module
 
-__all__ = ["CompiledKernel", "CpuReport", "compile_kernel"]
+__all__ = ["CompiledKernel", "CpuReport", "compile_kernel", "overlapping"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +50,7 @@ class CompiledKernel:
     """
 
     metadata: KernelMetadata
-    report: CpuReport
-    entry: str
+    report: Report
     tasks: int
     threads: int
     argument_order: tuple[int, ...]
@@ -126,7 +125,6 @@ def _compiled(lowered: Lowered, report: CpuReport, source: str, name: str) -> Co
     return CompiledKernel(
         metadata=metadata,
         report=report,
-        entry=lowered.kernel,
         tasks=lowered.tasks,
         threads=chosen.threads,
         argument_order=lowered.argument_order,

@@ -8,10 +8,10 @@ from typing import Any, cast
 
 from tilewright.backends.llvm.emit.module import LAUNCH, POOL_RUN
 from tilewright.backends.llvm.jit import Library, load
-from tilewright.backends.llvm.kernel import CompiledKernel, CpuReport, overlapping
+from tilewright.backends.llvm.kernel import CompiledKernel, overlapping
 from tilewright.backends.simd.pool import WorkerPool, worker_pool
 from tilewright.backends.simd.scratch import ARENA
-from tilewright.core.abi import KernelMetadata
+from tilewright.core.abi import KernelMetadata, Report
 from tilewright.runtime.interface import Binding
 
 __all__ = ["SIMDShader"]
@@ -38,7 +38,7 @@ class SIMDShader:
         return self._compiled.metadata
 
     @property
-    def report(self) -> CpuReport:
+    def report(self) -> Report:
         return self._compiled.report
 
     def launch(self, bindings: Sequence[Binding], /) -> None:

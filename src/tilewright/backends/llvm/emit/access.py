@@ -54,11 +54,12 @@ def _gather(cx: Emitter, op: Operation) -> None:
     gather = cast(ops.GatherOp, op)
     kind, scheduled = type_of(gather.result), cx.schedule.accesses[op]
     otherwise = zero(kind) if gather.passthru is None else cx.value(gather.passthru)
-    if scheduled.pattern is Pattern.CONSECUTIVE:
-        where = _base(cx, gather.buffer, scheduled)
+    if scheduled.pattern in (Pattern.SCALAR, Pattern.CONSECUTIVE):
+        where = _base(cx, gather.buffer, gather.indices, scheduled)
         result = _read(cx, scheduled, kind, where, gather.mask, otherwise)
     elif scheduled.pattern is Pattern.UNIFORM and scheduled.mask is Mask.ALL:
-        result = cx.f.splat(cx.f.load(kind.element, _base(cx, gather.buffer, scheduled)), kind.lanes)
+        where = _base(cx, gather.buffer, gather.indices, scheduled)
+        result = cx.f.splat(cx.f.load(kind.element, where), kind.lanes)
     else:
         pointers = _pointers(cx, gather.buffer, gather.indices, scheduled)
         result = cx.f.gather(kind, pointers, _mask(cx, gather.mask, kind), otherwise)
@@ -104,8 +105,8 @@ def _stream(cx: Emitter, value: Value, where: Value) -> None:
 def _scatter(cx: Emitter, op: Operation) -> None:
     scatter = cast(ops.ScatterOp, op)
     scheduled, value = cx.schedule.accesses[op], cx.value(scatter.value)
-    if scheduled.pattern is Pattern.CONSECUTIVE:
-        _write(cx, scheduled, value, _base(cx, scatter.buffer, scheduled), scatter.mask)
+    if scheduled.pattern in (Pattern.SCALAR, Pattern.CONSECUTIVE):
+        _write(cx, scheduled, value, _base(cx, scatter.buffer, scatter.indices, scheduled), scatter.mask)
         return
     pointers = _pointers(cx, scatter.buffer, scatter.indices, scheduled)
     cx.f.scatter(value, pointers, _mask(cx, scatter.mask, value.type))
@@ -114,11 +115,13 @@ def _scatter(cx: Emitter, op: Operation) -> None:
 # ---- addresses
 
 
-def _base(cx: Emitter, buffer: SSAValue, access: Access) -> Value:
+def _base(cx: Emitter, buffer: SSAValue, indices: SSAValue, access: Access) -> Value:
     """The address of lane 0, from scalars alone."""
     f, form = cx.f, access.form
-    index = constant(I64, form.offsets[0] if form is not None else 0)
-    for term, factor in form.terms if form is not None else ():
+    if form is None:
+        return f.address(cx.value(buffer), cx.value(indices), _element(buffer))
+    index: Value = constant(I64, form.offsets[0])
+    for term, factor in form.terms:
         scaled = cx.value(term) if factor == 1 else f.mul(cx.value(term), constant(I64, factor))
         index = f.add(index, scaled)
     return f.address(cx.value(buffer), index, _element(buffer))
@@ -131,7 +134,7 @@ def _pointers(cx: Emitter, buffer: SSAValue, indices: SSAValue, access: Access) 
         return cx.f.address(cx.value(buffer), cx.value(indices), element)
     offsets = access.form.offsets
     distances = integers(I64, [offset - offsets[0] for offset in offsets])
-    return cx.f.address(_base(cx, buffer, access), distances, element)
+    return cx.f.address(_base(cx, buffer, indices, access), distances, element)
 
 
 def _mask(cx: Emitter, mask: SSAValue | None, kind: Type) -> Value:

@@ -147,7 +147,7 @@ def _lay_out(allocs: list[ops.AllocOp]) -> tuple[dict[SSAValue, ScratchSlot], in
 def _access(op: Operation) -> Access:
     where = next(operand for operand in op.operands if isinstance(operand.type, BufferType))
     value = cast(SSAValue, getattr(op, _ACCESSES[type(op)]))
-    form = lane_form(op.indices) if isinstance(op, ops.GatherOp | ops.ScatterOp) else None
+    form = _form(op)
     streaming = isinstance(op, ops.StoreOp) and bool(op.streaming)
     kind = buffer_type(where)
     return Access(
@@ -162,6 +162,12 @@ def _access(op: Operation) -> Access:
         streaming=streaming,
         form=form,
     )
+
+
+def _form(op: Operation) -> LaneForm | None:
+    if isinstance(op, ops.GatherOp | ops.ScatterOp) and is_vector(op.indices.type):
+        return lane_form(op.indices)
+    return None
 
 
 def _pattern(op: Operation, value: Attribute, form: LaneForm | None) -> Pattern:

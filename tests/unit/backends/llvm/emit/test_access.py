@@ -87,6 +87,16 @@ def test_masked_scalars_touch_nothing_when_off(on: int, element: Attribute) -> N
     agree(p, [memory(element, 4), np.array([on])])
 
 
+@pytest.mark.parametrize("on", [0, 1])
+def test_gathers_of_one_lane_are_scalar_accesses(on: int) -> None:
+    p = Program((f32, 4), (f32, 4), (i64, 2))
+    b = p.b
+    where, mask = b.load(p.buffers[2], 0), b.cmp("ne", b.load(p.buffers[2], 1), 0)
+    b.scatter(b.gather(p.buffers[0], where), p.buffers[1], b.i64(0))
+    b.scatter(b.gather(p.buffers[0], where, mask=mask), p.buffers[1], where, mask=mask)
+    agree(p, [memory(f32, 4), np.zeros(4, np.float32), np.array([2, on])])
+
+
 @pytest.mark.parametrize("shift", [0, 1])
 def test_streaming_stores_write_the_same(shift: int) -> None:
     p = Program((f32, 65))
