@@ -102,9 +102,9 @@ def _terms(value: SSAValue) -> tuple[list[_Term], int]:
         known, owner = known_int(value), value.owner
         if known is not None:
             constant += known * factor
-        elif isinstance(owner, arith.AddiOp) and _is_sum(owner) and (factor == 1 or _adds_constant(owner)):
+        elif isinstance(owner, arith.AddiOp) and _is_sum(owner) and (factor == 1 or _by_constant(owner)):
             pending += [(part, factor, part if factor == 1 else None) for part in reversed(owner.operands)]
-        elif isinstance(owner, arith.MuliOp) and _splits(owner):
+        elif isinstance(owner, arith.MuliOp) and _by_constant(owner):
             step = known_int(owner.operands[1]) or 0
             pending.append((owner.operands[0], factor * step, value if factor == 1 else None))
         else:
@@ -131,12 +131,6 @@ def _is_sum(owner: Operation | Block) -> bool:
     return isinstance(owner, arith.AddiOp) and owner.results[0].type == I64
 
 
-def _adds_constant(op: Operation) -> bool:
+def _by_constant(op: Operation) -> bool:
+    """Whether the right operand is a constant. A sum of unknowns is not distributed: each would need a product."""
     return known_int(op.operands[1]) is not None
-
-
-def _splits(product: arith.MuliOp) -> bool:
-    """Products with a constant, but not of a sum of unknowns: that would take a product for each."""
-    inner = product.operands[0].owner
-    plain = not isinstance(inner, arith.AddiOp) or _adds_constant(inner)
-    return plain and known_int(product.operands[1]) is not None
