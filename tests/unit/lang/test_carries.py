@@ -128,11 +128,11 @@ def test_a_snapshot_before_the_region_is_the_value_before_it() -> None:
     assert out.tolist() == [4.0, 1.0, 3.0]
 
 
-def test_variables_that_are_only_read_are_not_carried() -> None:
+def test_variables_that_do_not_change_are_not_carried() -> None:
     @tile.kernel
     def reading(C: View1[f32]):
         for nest in parallel(shape(axis("g", 1))):
-            a = total = scalar(f32, 1.0)
+            total, a = scalar(f32, 5.0), scalar(f32, 1.0)
             for _ in nest.serial(shape(axis("k", 3))):
                 b = a + 1.0
                 a = a  # noqa: PLW0127
@@ -140,6 +140,7 @@ def test_variables_that_are_only_read_are_not_carried() -> None:
             C[0].store(total + a)
 
     assert len(only(reading.capture(tensor_shape(1)), SerialOp).carries) == 1
+    assert run_on(reading, 1) == [12.0]
 
 
 def test_nested_regions_carry_through_each_other() -> None:
