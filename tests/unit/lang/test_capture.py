@@ -7,7 +7,7 @@ import pytest
 from examples.gallery.gemm import gemm
 from tests.unit.lang.shapes import body, every, names, only, root, views
 from tilewright import tile
-from tilewright.core.errors import CaptureError, TileTypeError
+from tilewright.core.errors import CaptureError, KernelError, TileTypeError
 from tilewright.core.source import source_line
 from tilewright.ir.attrs import Bounds
 from tilewright.ir.location import span_of
@@ -291,3 +291,28 @@ def test_all_coordinates_at_once() -> None:
             C.at(coord(i, j), shape(1, 1)).store(0.0)
 
     assert names(body(root(both.capture(tensor_shape(3, 5))))) == ["constant", "store", "yield"]
+
+
+@pytest.mark.parametrize(
+    ("outer", "inner", "code"),
+    [
+        ("group", "worker", None),
+        ("group", "group", None),
+        ("worker", "group", "TW354"),
+        ("tenant", "group", None),
+        ("", None, "TW130"),
+    ],
+)
+def test_a_scope_lies_inside_the_one_around_it(outer: str, inner: str | None, code: str | None) -> None:
+    @tile.kernel
+    def scoped(C: View2[f32]):
+        for nest in parallel(shape(axis("i", 2)), scope=outer):
+            for again in nest.parallel(shape(axis("j", 2)), scope=inner):
+                C[nest.index(), again.index()].store(0.0)
+
+    if code is not None:
+        with pytest.raises(KernelError, match=code):
+            scoped.capture(tensor_shape(2, 2))
+        return
+    scopes = [op.scope.data for op in every(scoped.capture(tensor_shape(2, 2)), ParallelOp) if op.scope is not None]
+    assert scopes == [outer, inner]
