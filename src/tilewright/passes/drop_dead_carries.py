@@ -19,7 +19,8 @@ class DropDeadCarries(TilePass):
     """Removes carried values that nothing reads after the region, and ones that never change.
 
     Requires: a verified module.
-    Ensures: every carried value reaches a result that is used, an effect, or another such value, and can change.
+    Ensures: every carried value reaches a result that is used, an effect, or another such value, and can change;
+        what only served the others is gone too.
     Rewrites: `%a, %b = serial (%x = %i, %y = %j) { yield f(%x), g(%y) }` with `%b` unused → the same without `%y`;
         `%a = serial (%x = %i) { ... yield %x }` → `%i` wherever `%a` or `%x` was used.
     Declines when: an operation that writes, or one whose result stays, uses the carried value.
@@ -29,11 +30,13 @@ class DropDeadCarries(TilePass):
 
     def apply(self, module: ModuleOp, rewriter: TileRewriter) -> None:
         before = -1
-        while before != rewriter.changes:  # what one region drops may free a value of one around or inside it
+        while before != rewriter.changes:  # what one region drops may free a value of any other
             before = rewriter.changes
             for op in [op for op in module.walk(reverse=True) if isinstance(op, CarryingOp)]:
                 if op.parent is not None:  # not erased with the region around it
                     _drop(op, rewriter)
+            for kernel in module.body.block.ops:
+                erase_dead(kernel.regions[0].block, rewriter)
 
 
 def _drop(op: CarryingOp, rewriter: TileRewriter) -> None:

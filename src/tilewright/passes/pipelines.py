@@ -14,6 +14,6 @@ CANONICAL: tuple[TilePass, ...] = (
     FoldConstants(),  # first: folded index arithmetic makes more values equal
     DropIdentityMaps(),  # before merging: values computed from a copied tile become values computed from the tile
     MergeEqualValues(),  # after folding, which leaves a constant of its own for every operation it folds
-    DropDeadCarries(),  # after the copies are gone: a carried copy of a tile is then seen to be unchanged
-    EraseDeadCode(),  # last: every pass before leaves operations that nothing uses any more
+    EraseDeadCode(),  # before carries: what nothing observes must not keep a carried value alive
+    DropDeadCarries(),  # last: needs the copies and the dead uses gone, and erases what only dead carries served
 )
