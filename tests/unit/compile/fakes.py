@@ -43,7 +43,7 @@ def _array(argument: KernelArgument, address: int) -> Array:
     if not prod(argument.shape):
         return np.empty(argument.shape, dtype)
     memory = (c_char * argument.minimum_size_bytes).from_address(address)
-    return np.frombuffer(memory, dtype).reshape(argument.shape)
+    return np.frombuffer(memoryview(memory), dtype).reshape(argument.shape)
 
 
 @dataclass

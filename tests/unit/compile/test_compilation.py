@@ -108,7 +108,8 @@ def test_without_check_a_refusal_is_a_falsy_shader() -> None:
     shader = tile.compile(device(), captured(), check=False, lowering=Lowering.TIRX)
     assert not shader
     error = shader.metadata.error
-    assert error is not None and error.code.id == "TW403"
+    assert error is not None
+    assert error.code.id == "TW403"
     assert "tilewright[tirx]" in shader.explain()
     assert [(each.name, each.usage) for each in shader.metadata.arguments] == [("x", Usage.READ), ("y", Usage.WRITE)]
     with pytest.raises(UnsupportedError, match="TW403"):

@@ -1,0 +1,90 @@
+"""The quick check never says yes where the guards would say no."""
+
+import math
+from types import FunctionType, ModuleType
+from typing import Any
+
+import pytest
+
+from tilewright.compile.watch import Watch
+from tilewright.lang.guards import guards_of
+
+PROGRAM = """
+import math
+number, text, table, module, kept = 1, "abc", [1, 2], math, (1, "x")
+
+def helper():
+    return number
+
+def read():
+    return number, text, table, module.pi, settings.size, helper(), len, kept
+"""
+
+
+class Settings:
+    size = 3
+
+
+def program() -> tuple[dict[str, Any], Watch]:
+    names: dict[str, Any] = {"settings": ModuleType("settings"), "__name__": "program"}
+    names["settings"].size = 3
+    exec(PROGRAM, names)
+    read = names["read"]
+    assert isinstance(read, FunctionType)
+    return names, Watch([guards_of(read)])
+
+
+def test_nothing_changed() -> None:
+    assert program()[1].holds()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("number", 2), ("number", 1.0), ("number", True), ("text", "b"), ("table", [1, 3]), ("module", Settings),
+        ("helper", lambda: 5), ("len", len.__call__), ("kept", (1, "y")), ("kept", (1.0, "x")),
+    ],
+)  # fmt: skip
+def test_another_value(name: str, value: object) -> None:
+    names, watch = program()
+    names[name] = value
+    assert not watch.holds()
+
+
+def test_an_equal_value_in_another_object() -> None:
+    names, watch = program()
+    names["text"] = str(b"abc", "ascii")
+    names["kept"] = tuple([1, "x"])  # noqa: C409  a new object
+    assert watch.holds()
+
+
+def test_a_name_that_is_gone() -> None:
+    names, watch = program()
+    del names["number"]
+    assert not watch.holds()
+
+
+def test_a_container_changed_in_place() -> None:
+    names, watch = program()
+    names["table"].append(3)
+    assert not watch.holds()
+
+
+def test_an_attribute_of_a_module() -> None:
+    names, watch = program()
+    names["settings"].size = 4
+    assert not watch.holds()
+    names["settings"].size = 3
+    assert watch.holds()
+
+
+def test_a_closure_variable() -> None:
+    factor = 2.0
+
+    def read() -> float:
+        return factor * math.pi
+
+    watch = Watch([guards_of(read)])
+    assert watch.holds()
+    factor = 3.0
+    assert not watch.holds()
