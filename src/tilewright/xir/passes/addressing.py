@@ -89,6 +89,7 @@ class _Sums:
         total = b.i64(0)
         for term in ordered:
             total = b.add(total, b.mul(term.value, term.factor) if term.product is None else term.product)
+            self._rank.setdefault(total, self._rank[term.value])
         return b.add(total, constant)
 
 
