@@ -4,6 +4,7 @@ import ctypes
 import threading
 from collections.abc import Callable, Sequence
 from functools import partial
+from operator import itemgetter
 from typing import Any, cast
 
 from tilewright.backends.llvm.emit.module import LAUNCH, POOL_RUN
@@ -77,21 +78,27 @@ class _Code:
         self._library: Library = load(compiled.object(), [LAUNCH], imports={POOL_RUN: pool.entry}, name=name)
         self._entry = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._library.address(LAUNCH))
         threads = min(compiled.threads, pool.threads, max(1, compiled.tasks))
-        self._order = compiled.argument_order
+        self._buffers = len(compiled.argument_order)
+        self._in_order = _picker(compiled.argument_order)
         self._scratch_bytes = compiled.scratch_bytes * threads
-        tail = (compiled.scratch_bytes, threads)
-        self._blocks = _Blocks(partial(_block, len(self._order), tail))
+        self._blocks = _Blocks(partial(_block, self._buffers, (compiled.scratch_bytes, threads)))
 
     def run(self, addresses: Sequence[int]) -> None:
-        words = self._blocks.words
-        for slot, argument in enumerate(self._order):
-            words[slot] = addresses[argument]
+        block, count = self._blocks, self._buffers
+        block.words[:count] = self._in_order(addresses)
         if self._scratch_bytes:
-            words[len(self._order)] = ARENA.reserve(self._scratch_bytes)
-        self._entry(self._blocks.address)
+            block.words[count] = ARENA.reserve(self._scratch_bytes)
+        self._entry(block.address)
 
     def close(self) -> None:
         self._library.close()
+
+
+def _picker(order: Sequence[int]) -> Callable[[Sequence[int]], Sequence[int]]:
+    """Takes the entries at these positions, without a Python loop where there are several."""
+    if len(order) > 1:
+        return cast("Callable[[Sequence[int]], Sequence[int]]", itemgetter(*order))
+    return lambda given: [given[position] for position in order]
 
 
 def _block(buffers: int, tail: tuple[int, int]) -> Any:

@@ -1,12 +1,10 @@
-"""Forks happen in a process of their own: pytest's own threads must not be part of the experiment."""
+"""Forks and exits happen in processes of their own: pytest's threads must not be part of the experiment."""
 
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no fork")
 
 PREPARE = """
 import os, threading, warnings
@@ -67,10 +65,33 @@ caller.join()
 """
 
 
-@pytest.mark.parametrize("script", [CHILD_AFTER_USE, CHILD_DURING_LAUNCHES, COMPILE_IN_CHILD])
-def test_a_forked_child_has_a_working_pool(script: str) -> None:
+EXIT_AFTER_USE = """
+assert works(pool)
+"""
+
+EXIT_DURING_LAUNCHES = """
+import time
+def keep_launching():
+    while True:
+        works(pool)
+threading.Thread(target=keep_launching, daemon=True).start()
+time.sleep(0.02)
+"""
+
+
+def check(script: str) -> None:
     root = Path(__file__).parents[4]
     ran = subprocess.run(
         [sys.executable, "-c", PREPARE + script], cwd=root, capture_output=True, text=True, timeout=60, check=False
     )
     assert (ran.returncode, ran.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("script", [CHILD_AFTER_USE, CHILD_DURING_LAUNCHES, COMPILE_IN_CHILD])
+def test_a_forked_child_has_a_working_pool(script: str) -> None:
+    check(script)
+
+
+@pytest.mark.parametrize("script", [EXIT_AFTER_USE, EXIT_DURING_LAUNCHES])
+def test_a_process_ends_cleanly_whatever_its_workers_do(script: str) -> None:
+    check(script)
