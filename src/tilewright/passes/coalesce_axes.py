@@ -14,7 +14,7 @@ from tilewright.ir.ops import regions, tiles
 from tilewright.ir.ops.access import StoreOp
 from tilewright.ir.ops.base import Effect
 from tilewright.ir.rewrite import TilePass, TileRewriter
-from tilewright.ir.types import AxisAttr, DimAttr, I64, SpaceAttr, is_tile, space_of
+from tilewright.ir.types import I64, AxisAttr, DimAttr, SpaceAttr, is_tile, space_of
 from tilewright.passes.dissolve_loops import Declined, folded_dims, is_identity
 from tilewright.passes.retile import Retiling, fresh_dim, label_like
 

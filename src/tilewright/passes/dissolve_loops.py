@@ -14,7 +14,7 @@ from tilewright.ir.location import span_of
 from tilewright.ir.ops import elementwise, regions, tiles
 from tilewright.ir.ops.base import Effect
 from tilewright.ir.rewrite import TilePass, TileRewriter
-from tilewright.ir.types import AxisAttr, DimAttr, I64, is_tile, space_of
+from tilewright.ir.types import I64, AxisAttr, DimAttr, is_tile, space_of
 from tilewright.passes.retile import Retiling, fresh_dim, label_like
 
 __all__ = ["Declined", "DissolveLoops"]

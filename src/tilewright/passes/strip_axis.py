@@ -6,6 +6,7 @@ from typing import ClassVar
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from tilewright.analysis.limits import extent_of
 from tilewright.core.codes.internal import BROKEN_PASS
 from tilewright.core.errors import InternalError
 from tilewright.ir.effects import effect_of
@@ -14,7 +15,7 @@ from tilewright.ir.ops import elementwise, regions, tiles
 from tilewright.ir.ops.access import LoadOp, StoreOp
 from tilewright.ir.ops.base import Effect
 from tilewright.ir.rewrite import TilePass, TileRewriter
-from tilewright.ir.types import I64, AxisAttr, DimAttr, SpaceAttr, is_tile, space_of
+from tilewright.ir.types import I64, AxisAttr, DimAttr, SpaceAttr, space_of
 from tilewright.passes.dissolve_loops import folded_dims
 from tilewright.passes.retile import Retiling, fresh_dim
 
@@ -52,12 +53,6 @@ class StripAxis(TilePass):
             f"line {span_of(root).line}: axis of {whole} stripped into {blocks.extent} blocks of {self.block}"
         )
         _rewrite(root, AxisAttr.of(dim, self.block), blocks, rewriter)
-
-
-def extent_of(root: regions.ParallelOp, dim: DimAttr) -> int:
-    """The extent of a tile axis under a root; where it is broadcast it may also be 1."""
-    found = [space_of(value).extent_of(dim) for op in root.walk() for value in op.results if is_tile(value)]
-    return max((extent for extent in found if extent is not None), default=0)
 
 
 def why_not_strippable(root: regions.ParallelOp, dim: DimAttr) -> str | None:

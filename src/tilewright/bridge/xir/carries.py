@@ -5,9 +5,11 @@ from dataclasses import replace
 
 from xdsl.ir import Operation, SSAValue
 
-from tilewright.bridge.xir.placement import Placement, anchor_of
+from tilewright.bridge.xir.contraction import blocked
+from tilewright.bridge.xir.placement import Placement, anchor_of, combines, tile_operands
 from tilewright.bridge.xir.records import Place
 from tilewright.ir.ops import elementwise, tiles
+from tilewright.ir.ops.access import LoadOp, StoreOp
 from tilewright.ir.ops.regions import CarryingOp, YieldOp
 from tilewright.ir.types import is_tile, space_of
 
@@ -112,17 +114,54 @@ def _meets_map(placement: Placement, value: SSAValue, point: Operation) -> bool:
         anchor = anchor_of(use.operation)
         if anchor is point:
             continue
-        if isinstance(anchor, tiles.MapOp):
+        if isinstance(anchor, tiles.MapOp) or combines(anchor, value):
             return True
-        if isinstance(anchor, elementwise.ElementwiseOp) and placement.is_inline(anchor.result):
+        if isinstance(anchor, elementwise.ElementwiseOp | tiles.MmaOp) and placement.is_inline(anchor.result):
             if _meets_map(placement, anchor.result, point):
                 return True
     return False
 
 
 def _fuse_accumulators(placement: Placement) -> None:
-    """Note which contractions accumulate in the buffer that already holds their `c`."""
+    """Note which contractions accumulate in the buffer that already holds their `c`, and block all of them."""
+    values = {number: value for value, number in placement.structure.numbers.items()}
     for op, plan in placement.contracts.items():
-        if isinstance(op, tiles.MmaOp) and op.c in placement.places and not placement.is_inline(op.c):
-            same = placement.places[op.c].storage == placement.places[op.result].storage
-            placement.contracts[op] = replace(plan, in_place=same)
+        if isinstance(op, tiles.MmaOp):
+            result = values[plan.value]
+            in_place = (
+                op.c in placement.places
+                and _one_buffer(placement, op.c, result)
+                and plan.value == placement.structure.numbers[op.result]
+            )
+            split = _may_split(placement, op, result)
+            placement.contracts[op] = replace(blocked(op, plan, placement.machine, may_split=split), in_place=in_place)
+
+
+def _one_buffer(placement: Placement, a: SSAValue, b: SSAValue) -> bool:
+    first, second = placement.places[a].storage, placement.places[b].storage
+    return first is not None and first == second
+
+
+def _may_split(placement: Placement, op: tiles.MmaOp, result: SSAValue) -> bool:
+    """Whether sums may lie in the sink between blocks of k: what is absorbed after the chain must not read it."""
+    chain = [item for item, owner in placement.absorbed.items() if owner is op]
+    sink = next((item.view for item in chain if isinstance(item, StoreOp)), None)
+    storage = None if result not in placement.places else placement.places[result].storage
+    for item in chain:
+        for operand in item.operands:
+            if is_tile(operand) and operand is not op.result and _touches(placement, operand, sink, storage):
+                return False
+    return True
+
+
+def _touches(placement: Placement, value: SSAValue, view: SSAValue | None, storage: int | None) -> bool:
+    """Whether computing an inline tile reads the view or the buffer."""
+    place = placement.places.get(value)
+    if place is not None and place.storage is not None:
+        return place.storage == storage
+    owner = value.owner
+    if isinstance(owner, LoadOp):
+        return owner.view is view
+    if not isinstance(owner, Operation) or isinstance(owner, tiles.MmaOp):
+        return False
+    return any(_touches(placement, operand, view, storage) for operand in tile_operands(owner))

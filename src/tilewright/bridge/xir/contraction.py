@@ -1,23 +1,43 @@
-"""How one `mma` becomes a register-blocked contraction: roles from dimension identity, lanes from what is cheapest to read."""
+"""How one `mma` becomes a register-blocked contraction: roles from dimension identity, lanes from what is cheapest to read,
+and how far its epilogue reaches."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from xdsl.ir import Operation, SSAValue
 
-from tilewright.analysis.access import is_inside
+from tilewright.analysis.access import Limits, is_inside
+from tilewright.analysis.forms import Forms
 from tilewright.analysis.structure import Structure
 from tilewright.bridge.xir.records import ContractPlan
 from tilewright.core.machine import Machine
-from tilewright.ir.ops.access import LoadOp
+from tilewright.ir.ops import elementwise
+from tilewright.ir.ops.access import LoadOp, StoreOp
 from tilewright.ir.ops.tiles import ConstantOp, MmaOp
-from tilewright.ir.types import DimAttr, dtype_of, element_of, space_of, view_type
+from tilewright.ir.types import DimAttr, dtype_of, element_of, is_tile, space_of, view_type
 
-__all__ = ["Demands", "Outcome", "Roles", "plan_contraction", "roles_of"]
+__all__ = ["Demands", "Outcome", "Roles", "Setting", "blocked", "plan_contraction", "roles_of"]
 
 Demands = dict[SSAValue, int | None]
 """The dimension that must be innermost in a tile's buffer; None leaves it open."""
 
 _TRANSPOSE = 4
+_K_BLOCK = 512
+_STREAM_K_BLOCK = 16
+_ROW_BLOCK = 192
+_SKINNY = 64
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a contraction is planned in."""
+
+    structure: Structure
+    forms: Forms
+    limits: Limits
+    machine: Machine
+    may_alias: bool
+    absorbed: Mapping[Operation, MmaOp]
 
 
 @dataclass(frozen=True)
@@ -32,9 +52,11 @@ class Roles:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The plan of one contraction, the operands it needs in buffers, what it asks of buffers, and arguments taken for disjoint."""
+    """The plan of one contraction, the operations it absorbs, the operands it needs in buffers, what it asks of buffers, and
+    arguments taken for disjoint."""
 
     plan: ContractPlan
+    absorbed: tuple[Operation, ...]
     kept: tuple[SSAValue, ...]
     demands: Demands
     disjoint: frozenset[tuple[int, int]]
@@ -45,6 +67,15 @@ class _Candidate:
     swapped: bool
     lane: DimAttr | None
     cost: float
+
+
+@dataclass(frozen=True)
+class _Sink:
+    """Where the contraction ends: the operation, the value it computes last, and everything absorbed on the way."""
+
+    op: Operation
+    value: SSAValue
+    absorbed: tuple[Operation, ...]
 
 
 def roles_of(op: MmaOp) -> Roles:
@@ -58,19 +89,71 @@ def roles_of(op: MmaOp) -> Roles:
     )
 
 
-def plan_contraction(op: MmaOp, structure: Structure, may_alias: bool, machine: Machine) -> Outcome:
-    """The cheapest assignment of roles."""
+def plan_contraction(op: MmaOp, setting: Setting) -> Outcome:
+    """The cheapest assignment of roles, and the sink it allows."""
     roles = roles_of(op)
-    direct = {value: _is_direct(value, op, structure, may_alias) for value in (op.a, op.b)}
-    candidates = [_priced(op, structure, direct, swapped, dim) for swapped, dim in _choices(op, roles)]
+    k = _inner(op, roles)
+    split = any(_depth(op, dim) > 1 for dim in roles.contracted if dim != k)
+    sink = _Sink(op, op.result, ()) if split else _sink_of(op, setting)
+    direct = {value: _is_direct(value, sink.op, setting) for value in (op.a, op.b)}
+    candidates = [_priced(op, setting, direct, swapped, dim) for swapped, dim in _choices(op, roles)]
     best = min(candidates, key=lambda candidate: candidate.cost)
-    return _outcome(op, roles, best, direct, structure, machine)
+    if isinstance(sink.op, StoreOp) and _store_stride(sink.op, best.lane) != 1:
+        sink = _Sink(op, op.result, ())
+    return _outcome(op, roles, best, direct, sink, setting)
+
+
+# ---- the epilogue
+
+
+def _sink_of(op: MmaOp, setting: Setting) -> _Sink:
+    """Follow single uses by elementwise operations of the same space, up to a store that needs no guard."""
+    value, absorbed = op.result, list[Operation]()
+    while True:
+        user = value.get_user_of_unique_use()
+        if user is None or user.parent is not op.parent or user in setting.absorbed:
+            break
+        if isinstance(user, StoreOp) and user.value is value and _may_end_in(user, op, setting):
+            return _Sink(user, value, (*absorbed, user))
+        if not isinstance(user, elementwise.ElementwiseOp) or not _fits(user, op):
+            break
+        absorbed.append(user)
+        value = user.result
+    return _Sink(op, value, ()) if not absorbed else _Sink(absorbed[-1], value, tuple(absorbed))
+
+
+def _fits(user: elementwise.ElementwiseOp, op: MmaOp) -> bool:
+    """Same space and element type, so that one vector of sums becomes one vector of results."""
+    return user.result.type == op.result.type
+
+
+def _may_end_in(store: StoreOp, op: MmaOp, setting: Setting) -> bool:
+    if store.mask is not None or setting.may_alias or element_of(store.value) != element_of(op.result):
+        return False
+    return is_inside(store, setting.limits, setting.forms)
+
+
+def _store_stride(op: StoreOp, lane: DimAttr | None) -> int:
+    return 1 if lane is None else view_type(op.view).strides[space_of(op.value).dims.index(lane)]
+
+
+# ---- roles
 
 
 def _choices(op: MmaOp, roles: Roles) -> list[tuple[bool, DimAttr | None]]:
-    free = [(False, dim) for dim in reversed(roles.columns)] + [(True, dim) for dim in reversed(roles.rows)]
-    wide = [(swapped, dim) for swapped, dim in free if _extent(op, dim) > 1]
-    return wide or free[:1] or [(False, None)]
+    free: list[tuple[bool, DimAttr | None]] = [(False, dim) for dim in reversed(roles.columns)]
+    free += [(True, dim) for dim in reversed(roles.rows)]
+    wide = [(swapped, dim) for swapped, dim in free if dim is not None and _extent(op, dim) > 1]
+    return [*wide] or free[:1] or [(False, None)]
+
+
+def _inner(op: MmaOp, roles: Roles) -> DimAttr:
+    """The contracted dimension that runs inside: the last one that is longer than 1, so that order is kept."""
+    return next((dim for dim in reversed(roles.contracted) if _depth(op, dim) > 1), roles.contracted[-1])
+
+
+def _depth(op: MmaOp, dim: DimAttr) -> int:
+    return space_of(op.a).extent_of(dim) or 0
 
 
 def _extent(op: MmaOp, dim: DimAttr) -> int:
@@ -78,25 +161,26 @@ def _extent(op: MmaOp, dim: DimAttr) -> int:
 
 
 def _priced(
-    op: MmaOp, structure: Structure, direct: dict[SSAValue, bool], swapped: bool, lane: DimAttr | None
+    op: MmaOp, setting: Setting, direct: Mapping[SSAValue, bool], swapped: bool, lane: DimAttr | None
 ) -> _Candidate:
     """Cost in vector operations: copies of operands that cannot be read in place, and lanes that stay empty."""
     lane_side, row_side = (op.a, op.b) if swapped else (op.b, op.a)
     cost = 0.0
     if not (direct[lane_side] and _stride(lane_side, lane) == 1):
         strided = _stride(lane_side, lane) not in (1, None)
-        cost += _copy_cost(lane_side, structure) * (_TRANSPOSE if strided else 1)
+        cost += _copy_cost(lane_side, op, setting) * (_TRANSPOSE if strided else 1)
     if not direct[row_side]:
-        cost += _copy_cost(row_side, structure)
+        cost += _copy_cost(row_side, op, setting)
     extent = 1 if lane is None else _extent(op, lane)
-    waste = -(-extent // 16) * 16 / max(extent, 1)
-    work = space_of(op.c).volume * structure.trips_of(op) * waste
+    lanes = setting.machine.lanes(max(dtype_of(element_of(op.c)).bits, 32))
+    waste = -(-extent // lanes) * lanes / max(extent, 1)
+    work = space_of(op.c).volume * setting.structure.trips_of(op) * waste
     return _Candidate(swapped, lane, cost + work)
 
 
-def _copy_cost(value: SSAValue, structure: Structure) -> float:
+def _copy_cost(value: SSAValue, op: MmaOp, setting: Setting) -> float:
     owner = value.owner
-    trips = structure.trips_of(owner) if isinstance(owner, Operation) else 0
+    trips = setting.structure.trips_of(owner) if isinstance(owner, Operation) else setting.structure.trips_of(op)
     return float(space_of(value).volume * trips)
 
 
@@ -108,47 +192,61 @@ def _stride(value: SSAValue, dim: DimAttr | None) -> int | None:
     return view_type(load.view).strides[space_of(value).dims.index(dim)]
 
 
-def _is_direct(value: SSAValue, op: MmaOp, structure: Structure, may_alias: bool) -> bool:
+def _is_direct(value: SSAValue, sink: Operation, setting: Setting) -> bool:
     """Whether the operand can be read from its view: always inside, never masked, never overtaken by a store."""
     load = value.owner
-    if not isinstance(load, LoadOp) or load.mask is not None or not is_inside(load):
+    if not isinstance(load, LoadOp) or load.mask is not None or not is_inside(load, setting.limits, setting.forms):
         return False
-    return structure.writes_between(load, op, load.view, may_alias=may_alias) is None
+    if isinstance(sink, StoreOp) and sink.view is load.view:
+        return False
+    return setting.structure.writes_between(load, sink, load.view, may_alias=setting.may_alias) is None
 
 
 def _outcome(
     op: MmaOp,
     roles: Roles,
     best: _Candidate,
-    direct: dict[SSAValue, bool],
-    structure: Structure,
-    machine: Machine,
+    direct: Mapping[SSAValue, bool],
+    sink: _Sink,
+    setting: Setting,
 ) -> Outcome:
     lane_side, row_side = (op.a, op.b) if best.swapped else (op.b, op.a)
     row_dims = roles.columns if best.swapped else roles.rows
     row = max(row_dims, key=lambda dim: _extent(op, dim), default=None)
-    lane_direct = direct[lane_side] and _stride(lane_side, best.lane) == 1
-    demands: Demands = {op.c: _number(best.lane), op.result: _number(best.lane)}
+    lane_direct = direct[lane_side] and (_stride(lane_side, best.lane) == 1 or _pack_here(lane_side, op, setting))
+    packed = lane_direct and _stride(lane_side, best.lane) not in (1, None)
+    lane = _number(best.lane)
+    demands: Demands = {op.c: lane, sink.value: lane}
     kept = [value for value, read in ((row_side, direct[row_side]), (lane_side, lane_direct)) if not read]
     if not lane_direct:
-        demands[lane_side] = _number(best.lane)
-    k = roles.contracted[-1]
+        demands[lane_side] = lane
     others = [dim for dim in (*roles.batch, *roles.rows, *roles.columns) if dim not in (row, best.lane)]
+    structure = setting.structure
     plan = ContractPlan(
         swapped=best.swapped,
         row=_number(row),
-        lane=_number(best.lane),
-        k=k.number,
-        outer=tuple(dim.number for dim in (*others, *roles.contracted[:-1])),
+        lane=lane,
+        k=_inner(op, roles).number,
+        outer=tuple(dim.number for dim in (*others, *(dim for dim in roles.contracted if dim != _inner(op, roles)))),
         a_direct=direct[row_side],
         b_direct=lane_direct,
         tile=register_tile(
-            machine, dtype_of(element_of(op.c)).bits, 1 if best.lane is None else _extent(op, best.lane)
+            setting.machine, dtype_of(element_of(op.c)).bits, 1 if best.lane is None else _extent(op, best.lane)
         ),
-        in_place=False,
+        sink=structure.position[sink.op],
+        value=structure.numbers[sink.value],
+        blocking=(0, 0, int(packed)),
         from_zero=_is_zero(op.c),
     )
-    return Outcome(plan, tuple(kept), demands, _assumed(op, direct, structure))
+    return Outcome(plan, sink.absorbed, tuple(kept), demands, _assumed(op, direct, structure))
+
+
+def _pack_here(value: SSAValue, op: MmaOp, setting: Setting) -> bool:
+    """Whether panels made at the contraction are no worse than a copy made where the operand is loaded."""
+    owner = value.owner
+    trips = setting.structure.trips_of
+    same_type = element_of(value) == element_of(op.c)
+    return isinstance(owner, Operation) and same_type and trips(owner) == trips(op)
 
 
 def register_tile(machine: Machine, element_bits: int, columns: int) -> tuple[int, int, int]:
@@ -168,9 +266,53 @@ def _is_zero(value: SSAValue) -> bool:
     return isinstance(value.owner, ConstantOp) and value.owner.value.data == 0
 
 
-def _assumed(op: MmaOp, direct: dict[SSAValue, bool], structure: Structure) -> frozenset[tuple[int, int]]:
+def _assumed(op: MmaOp, direct: Mapping[SSAValue, bool], structure: Structure) -> frozenset[tuple[int, int]]:
     found: set[tuple[int, int]] = set()
     for value, is_direct in direct.items():
         if is_direct and isinstance(value.owner, LoadOp):
             found |= structure.written_with(value.owner.view)
     return frozenset(found)
+
+
+# ---- blocking
+
+
+def blocked(op: MmaOp, plan: ContractPlan, machine: Machine, *, may_split: bool) -> ContractPlan:
+    """The plan with its blocks: what is small enough is read as it lies, skinny products stream B once, the rest goes through panels.
+
+    `may_split` says that sums may lie in the sink between blocks of k: nothing that is read later is overwritten by them.
+    """
+    size = dtype_of(element_of(op.c)).itemsize
+    rows, columns = _size_of(op, plan.row), _size_of(op, plan.lane)
+    depth = _depth(op, DimAttr.of(plan.k))
+    total = size * (rows * depth + depth * columns + rows * columns)
+    packed = bool(plan.blocking[2])
+    k_block = _even_split(depth, _K_BLOCK)
+    row_block = 0
+    if not packed and rows <= _SKINNY and size * depth * columns > 2 * machine.l2_bytes:
+        k_block = _STREAM_K_BLOCK
+    elif plan.b_direct and not _reads_narrow(op, plan) and total > 3 * machine.l2_bytes and rows > _SKINNY:
+        packed, row_block = True, _ROW_BLOCK
+    if not may_split:
+        k_block = 0
+    wide = packed and columns >= 256 and machine.vector_registers >= 32
+    tile = (plan.tile[0], 3, plan.tile[2]) if wide else plan.tile
+    return replace(plan, blocking=(k_block, row_block, int(packed)), tile=tile)
+
+
+def _size_of(op: MmaOp, dim: int | None) -> int:
+    return 1 if dim is None else _extent(op, DimAttr.of(dim))
+
+
+def _even_split(extent: int, limit: int) -> int:
+    """The block length that cuts an extent into equal blocks of at most `limit`; 0 when one block does."""
+    if extent <= limit:
+        return 0
+    blocks = -(-extent // limit)
+    return -(-extent // blocks)
+
+
+def _reads_narrow(op: MmaOp, plan: ContractPlan) -> bool:
+    """Whether B's elements are of another type than the sums."""
+    value = op.a if plan.swapped else op.b
+    return is_tile(value) and element_of(value) != element_of(op.c)

@@ -38,6 +38,10 @@ def scalar_nest(what: str, space: SpaceAttr) -> NestPlan:
 
 def _nest_of(layouts: Layouts, op: Operation) -> NestPlan | None:
     match op:
+        case _ if op in layouts.placement.absorbed:
+            for value in op.results:
+                layouts.storage_of(value)
+            return None
         case StoreOp():
             return nest_plan(layouts, "store", [op.value], space_of(op.value), op)
         case UpdateOp():
@@ -49,7 +53,8 @@ def _nest_of(layouts: Layouts, op: Operation) -> NestPlan | None:
         case tiles.MapOp() if _kept(layouts, op.result):
             return _map_nest(layouts, op)
         case tiles.MmaOp():
-            layouts.storage_of(op.result)
+            if layouts.storage_of(op.result) is None:
+                return None
             return nest_plan(layouts, "accumulator", [op.result], space_of(op.result))
         case elementwise.ElementwiseOp() | LoadOp() if is_tile(op.result) and _kept(layouts, op.result):
             layouts.storage_of(op.result)

@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 
 from xdsl.ir import Operation, SSAValue
 
+from tilewright.analysis.access import Limits
+from tilewright.analysis.forms import Forms
 from tilewright.analysis.structure import Structure
-from tilewright.bridge.xir.contraction import ContractPlan, Demands, plan_contraction
+from tilewright.bridge.xir.contraction import ContractPlan, Demands, Setting, plan_contraction
 from tilewright.bridge.xir.records import Place
 from tilewright.core.machine import Machine
 from tilewright.ir.effects import effect_of, storage_of
@@ -51,10 +53,13 @@ class Placement:
     may_alias: bool
     program_lanes: bool
     machine: Machine
+    forms: Forms
+    limits: Limits
     places: dict[SSAValue, Place] = field(default_factory=dict[SSAValue, Place])
     demands: Demands = field(default_factory=dict[SSAValue, int | None])
     contracts: dict[Operation, ContractPlan] = field(default_factory=dict[Operation, ContractPlan])
     disjoint: set[tuple[int, int]] = field(default_factory=set[tuple[int, int]])
+    absorbed: dict[Operation, tiles.MmaOp] = field(default_factory=dict[Operation, tiles.MmaOp])
     closures: dict[SSAValue, frozenset[Operation]] = field(default_factory=dict[SSAValue, frozenset[Operation]])
 
     def is_inline(self, value: SSAValue) -> bool:
@@ -110,13 +115,34 @@ def place_tiles(placement: Placement) -> None:
 
 
 def _place_contraction(placement: Placement, op: tiles.MmaOp) -> None:
-    outcome = plan_contraction(op, placement.structure, placement.may_alias, placement.machine)
+    setting = Setting(
+        placement.structure,
+        placement.forms,
+        placement.limits,
+        placement.machine,
+        placement.may_alias,
+        placement.absorbed,
+    )
+    outcome = plan_contraction(op, setting)
     placement.contracts[op] = outcome.plan
     placement.disjoint |= outcome.disjoint
     for value in outcome.kept:
         placement.keep(value, "operand of a contraction")
     for value, dim in outcome.demands.items():
         placement.demands.setdefault(value, dim)
+    if outcome.absorbed:
+        _absorb(placement, op, outcome.absorbed)
+
+
+def _absorb(placement: Placement, op: tiles.MmaOp, absorbed: tuple[Operation, ...]) -> None:
+    """Everything between the contraction and its sink is computed in registers."""
+    placement.absorbed.update(dict.fromkeys(absorbed, op))
+    for value in (op.result, *(item.results[0] for item in absorbed[:-1])):
+        placement.places[value] = Place(None, "computed in the registers of a contraction")
+    last = absorbed[-1]
+    if last.results:
+        placement.places.pop(last.results[0], None)
+        placement.keep(last.results[0], "computed by a contraction")
 
 
 def _keep_carries(placement: Placement, op: CarryingOp) -> None:
@@ -178,11 +204,16 @@ def _meets_map(placement: Placement, value: SSAValue) -> bool:
     """Whether an inline map reads the tile on its way to a store, so that points of the two may differ."""
     for use in value.uses:
         anchor = anchor_of(use.operation)
-        if isinstance(anchor, tiles.MapOp):
+        if isinstance(anchor, tiles.MapOp) or combines(anchor, value):
             return True
-        if isinstance(anchor, elementwise.ElementwiseOp) and _meets_map(placement, anchor.result):
+        if isinstance(anchor, elementwise.ElementwiseOp | tiles.MmaOp) and _meets_map(placement, anchor.result):
             return True
     return False
+
+
+def combines(anchor: Operation, value: SSAValue) -> bool:
+    """Whether an operation mixes elements of a tile: a contraction does, with its factors."""
+    return isinstance(anchor, tiles.MmaOp) and (anchor.a is value or anchor.b is value)
 
 
 def _same_access(load: LoadOp, store: StoreOp) -> bool:

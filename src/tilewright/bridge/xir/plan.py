@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from itertools import permutations
 from math import factorial
 
+from tilewright.analysis.access import Limits
+from tilewright.analysis.forms import forms_of
+from tilewright.analysis.limits import extent_of, limits_of
 from tilewright.analysis.structure import Structure, structure_of
 from tilewright.bridge.xir.admission import admit
 from tilewright.bridge.xir.carries import share_homes
@@ -18,7 +21,7 @@ from tilewright.bridge.xir.layout import LaneChoice, Layouts, width_for
 from tilewright.bridge.xir.nests import plan_nests
 from tilewright.bridge.xir.options import PROGRAM, Element, Program, XirOptions
 from tilewright.bridge.xir.placement import Placement, is_anchored, place_tiles
-from tilewright.bridge.xir.records import Decisions, Storage
+from tilewright.bridge.xir.records import Decisions, LimitPlan, Storage
 from tilewright.core.codes.unsupported import NO_CANDIDATE, PLAN_CONFLICT, TOO_MANY_CANDIDATES
 from tilewright.core.dtypes import by_name
 from tilewright.core.errors import PlanError
@@ -204,7 +207,9 @@ def _check_budget(space: _Space, orders: int) -> None:
 def _decide(space: _Space, lanes: Program | Element) -> _Choice:
     """Everything below the root for one choice of lanes."""
     program = isinstance(lanes, Program)
-    placement = Placement(space.structure, space.may_alias, program, space.machine)
+    forms = forms_of(space.kernel.op)
+    limits = {} if program else limits_of(space.root, forms)
+    placement = Placement(space.structure, space.may_alias, program, space.machine, forms, limits)
     place_tiles(placement)
     staged = share_homes(placement)
     fixed, reason = _fixed_dims(space, lanes)
@@ -219,6 +224,7 @@ def _decide(space: _Space, lanes: Program | Element) -> _Choice:
         storages=layouts.storages,
         nests=nests,
         contracts={space.structure.position[op]: item for op, item in placement.contracts.items()},
+        limits=dict(_limit_plans(space, limits)),
         staged=staged,
         disjoint=frozenset(placement.disjoint),
         scratch_bytes=scratch,
@@ -227,6 +233,16 @@ def _decide(space: _Space, lanes: Program | Element) -> _Choice:
     if reason is None and scratch > limit:
         reason = f"its buffers take {scratch} bytes of scratch, more than max_scratch_bytes = {limit}"
     return _Choice(lanes, width, decisions, layouts, reason)
+
+
+def _limit_plans(space: _Space, limits: Limits) -> Iterator[tuple[int, LimitPlan]]:
+    """The limits that cut something off, by positions of root axes, which lowering can read."""
+    for dim, limit in limits.items():
+        extent = extent_of(space.root, dim)
+        places = [place for place, index in enumerate(space.root.indices) if limit.offset.coefficient(index)]
+        blocks = space.root.space.extents[places[0]] if places else 1
+        if blocks and 0 < limit.size - (blocks - 1) * extent < extent:
+            yield dim.number, LimitPlan(places[0] if places else None, blocks, extent, limit.size)
 
 
 def _bytes(dtype: str, count: int) -> int:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["ContractPlan", "Decisions", "NestPlan", "Place", "Storage"]
+__all__ = ["ContractPlan", "Decisions", "LimitPlan", "NestPlan", "Place", "Storage"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,9 @@ class NestPlan:
 class ContractPlan:
     """One contraction. `a` supplies rows and `b` the lanes, swapped from the written order when `swapped`.
 
-    `outer` dimensions become loops around it (batch, further rows, columns and contracted dimensions, in that order).
+    It is computed where `sink` stands, together with everything up to the value numbered `value`, and goes straight into what the
+    sink writes. `outer` dimensions become loops around it (batch, further rows, columns and contracted dimensions, in that order).
+    `blocking`: length of a block of k, rows between two passes over B, whether B is packed.
     """
 
     swapped: bool
@@ -60,8 +62,29 @@ class ContractPlan:
     a_direct: bool
     b_direct: bool
     tile: tuple[int, int, int]
-    in_place: bool
-    from_zero: bool
+    sink: int
+    value: int
+    blocking: tuple[int, int, int] = (0, 0, 0)
+    from_zero: bool = False
+    in_place: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LimitPlan:
+    """A partial last block: along root axis `axis`, `blocks` blocks of `extent` elements of which only `size` in all are ever seen.
+
+    Without a root axis there is one block.
+    """
+
+    axis: int | None
+    blocks: int
+    extent: int
+    size: int
+
+    @property
+    def last(self) -> int:
+        """Elements of the last block that are seen."""
+        return self.size - (self.blocks - 1) * self.extent
 
 
 @dataclass(frozen=True)
@@ -72,6 +95,7 @@ class Decisions:
     storages: Mapping[int, Storage] = field(default_factory=dict[int, Storage])
     nests: Mapping[int, NestPlan] = field(default_factory=dict[int, NestPlan])
     contracts: Mapping[int, ContractPlan] = field(default_factory=dict[int, ContractPlan])
+    limits: Mapping[int, LimitPlan] = field(default_factory=dict[int, LimitPlan])
     staged: frozenset[tuple[int, int]] = frozenset()
     disjoint: frozenset[tuple[int, int]] = frozenset()
     scratch_bytes: int = 0

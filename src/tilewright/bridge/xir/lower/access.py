@@ -47,7 +47,7 @@ def guards_of(cx: Lowering, op: LoadOp | StoreOp, index: Sequence[Coord], mask: 
     guards = predicate_guards(mask)
     extents = view_type(op.view).space.extents
     negative = negative_axes(op)
-    for axis in guarded_axes(op):
+    for axis in guarded_axes(op, cx.limits, cx.forms):
         guards = _below(cx, guards, index[axis], extents[axis])
         if axis in negative:
             guards = _not_negative(cx, guards, index[axis])

@@ -7,6 +7,9 @@ from dataclasses import dataclass, field, replace
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from tilewright.analysis.access import Limits
+from tilewright.analysis.forms import Forms
+from tilewright.analysis.limits import Limit
 from tilewright.analysis.structure import Structure
 from tilewright.bridge.xir.lower.coords import Coord, CoordMath
 from tilewright.bridge.xir.plan import Plan
@@ -15,7 +18,8 @@ from tilewright.core.codes.internal import PLAN_BROKEN
 from tilewright.core.dtypes import DType, by_name
 from tilewright.core.errors import InternalError
 from tilewright.ir.location import span_of
-from tilewright.ir.types import element_attr
+from tilewright.ir.ops.tiles import MmaOp
+from tilewright.ir.types import DimAttr, element_attr
 from tilewright.xir.builder import Loop, XirBuilder
 from tilewright.xir.ops import AllocOp
 from tilewright.xir.types import lanes_of
@@ -67,6 +71,12 @@ class Lowering:
     env: dict[SSAValue, Val] = field(default_factory=dict[SSAValue, Val])
     levels: list[Level] = field(default_factory=lambda: [Level()])
     width: int = 1
+    sinks: dict[int, MmaOp] = field(default_factory=dict[int, MmaOp])
+    operations: dict[int, Operation] = field(default_factory=dict[int, Operation])
+    forms: Forms | None = None
+    limits: Limits = field(default_factory=dict[DimAttr, Limit])
+    bounds: dict[int, SSAValue] = field(default_factory=dict[int, SSAValue])
+    sums: dict[SSAValue, Val] = field(default_factory=dict[SSAValue, Val])
     computing: set[SSAValue] = field(default_factory=set[SSAValue])
     active: int | SSAValue | None = None
 
@@ -125,6 +135,25 @@ class Lowering:
             yield
         finally:
             self.levels, self.width = outer
+
+    @contextmanager
+    def body(self, width: int, sums: dict[SSAValue, Val], computed: SSAValue | None) -> Generator[None]:
+        """Inside a body of a contraction: `sums` are values that are at hand, `computed` is the tile being computed."""
+        outer = self.levels, self.width, self.sums
+        self.levels, self.width, self.sums = [Level()], width, sums
+        added = computed is not None and computed not in self.computing
+        if computed is not None:
+            self.computing.add(computed)
+        try:
+            yield
+        finally:
+            self.levels, self.width, self.sums = outer
+            if added and computed is not None:
+                self.computing.discard(computed)
+
+    def bound_of(self, dim: int, extent: int) -> SSAValue:
+        """How far a loop over a dimension goes: to its extent, or to the end of what is seen in a partial last block."""
+        return self.bounds.get(dim, self.builder.i64(extent))
 
     @contextmanager
     def lanes_active(self, count: int | SSAValue | None) -> Generator[None]:

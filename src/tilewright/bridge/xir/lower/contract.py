@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from xdsl.ir import SSAValue
+from xdsl.dialects.scf import YieldOp
+from xdsl.ir import Block, Operation, Region, SSAValue
 
 from tilewright.bridge.xir.contraction import roles_of
 from tilewright.bridge.xir.lower.access import store_to_storage
@@ -13,12 +14,12 @@ from tilewright.bridge.xir.lower.nests import At, copy_nest, extents_of, fill_st
 from tilewright.bridge.xir.lower.values import coord_values, operand_value, tile_value
 from tilewright.bridge.xir.records import ContractPlan, NestPlan, Storage
 from tilewright.core.dtypes import DType
-from tilewright.ir.ops.access import LoadOp
+from tilewright.ir.ops.access import LoadOp, StoreOp
 from tilewright.ir.ops.tiles import MmaOp
 from tilewright.ir.types import dtype_of, element_of, space_of, view_type
-from tilewright.xir.types import I64
+from tilewright.xir.types import I64, scalar_of, vector_of
 
-__all__ = ["lower_contraction"]
+__all__ = ["lower_contraction", "plain_loops"]
 
 
 @dataclass(frozen=True)
@@ -33,38 +34,147 @@ class _Matrix:
         return 0 if dim is None else self.strides.get(dim, 0)
 
 
-def lower_contraction(cx: Lowering, op: MmaOp, storage: Storage) -> None:
-    """Accumulate into the buffer of the result."""
-    position = cx.structure.position[op]
-    plan = cx.plan.decisions.contracts.get(position)
-    if plan is None:
-        _plain_loops(cx, op, storage, cx.plan.decisions.nests[position])
-        return
-    extents = extents_of(space_of(op.a), space_of(op.b), space_of(op.c))
-    contracted = {dim.number for dim in roles_of(op).contracted}
-    from_zero = plan.from_zero and not contracted & set(plan.outer)
-    if not plan.in_place and not from_zero:
+def lower_contraction(cx: Lowering, op: MmaOp, plan: ContractPlan) -> None:
+    """Compute the product and all that its sink absorbs, straight into what the sink writes."""
+    lowering = _Contraction(cx, op, plan)
+    if lowering.split and not plan.in_place:
+        storage = cx.required_storage(op.result)
         fill_storage(cx, storage, op.c, copy_nest(cx, storage))
-    first, second = (op.b, op.a) if plan.swapped else (op.a, op.b)
-    matrices = (
-        _matrix(cx, first, direct=plan.a_direct),
-        _matrix(cx, second, direct=plan.b_direct),
-        _buffered(cx, storage),
-    )
     with cx.fresh():
-        _outer(cx, plan, extents, list(plan.outer), matrices, from_zero=from_zero)
+        lowering.outer(list(plan.outer), lowering.matrices(), {})
+
+
+@dataclass(frozen=True)
+class _Contraction:
+    """The loops around one contraction, and its bodies."""
+
+    cx: Lowering
+    op: MmaOp
+    plan: ContractPlan
+
+    @property
+    def split(self) -> bool:
+        """Whether the chain of one element runs through several contractions, so that it starts and ends outside them."""
+        contracted = {dim.number for dim in roles_of(self.op).contracted}
+        extents = self.extents
+        return any(dim in contracted and extents[dim] != 1 for dim in self.plan.outer)
+
+    @property
+    def extents(self) -> dict[int, int]:
+        return extents_of(space_of(self.op.a), space_of(self.op.b), space_of(self.op.c))
+
+    @property
+    def sink(self) -> Operation:
+        return self.cx.operations[self.plan.sink]
+
+    def matrices(self) -> tuple[_Matrix, _Matrix, _Matrix]:
+        first, second = (self.op.b, self.op.a) if self.plan.swapped else (self.op.a, self.op.b)
+        a = _matrix(self.cx, first, direct=self.plan.a_direct)
+        return a, _matrix(self.cx, second, direct=self.plan.b_direct), self._target()
+
+    def _target(self) -> _Matrix:
+        sink = self.sink
+        if isinstance(sink, StoreOp):
+            return _viewed(self.cx, sink.view, sink.origin, sink.value)
+        return _buffered(self.cx, self.cx.required_storage(sink.results[0]))
+
+    def outer(self, dims: list[int], matrices: Sequence[_Matrix], at: dict[int, Coord]) -> None:
+        """Loops over what is neither row, lane nor k."""
+        if not dims:
+            self._sized(matrices, at, [dim for dim in (self.plan.row, self.plan.lane) if dim is not None], {})
+            return
+        b = self.cx.builder
+        with self.cx.loop(0, self.cx.bound_of(dims[0], self.extents[dims[0]])) as loop:
+            moved = [
+                _Matrix(item.buffer, b.add(item.start, b.mul(loop.index, b.i64(item.stride(dims[0])))), item.strides)
+                for item in matrices
+            ]
+            self.outer(dims[1:], moved, {**at, dims[0]: Coord(loop.index)})
+
+    def _sized(self, matrices: Sequence[_Matrix], at: dict[int, Coord], dims: list[int], sizes: dict[int, int]) -> None:
+        """One contraction for whole blocks, one for the partial last block along each dimension that has one."""
+        if not dims:
+            self._contract(matrices, at, {**self.extents, **sizes})
+            return
+        limit = self.cx.plan.decisions.limits.get(dims[0])
+        if limit is None:
+            self._sized(matrices, at, dims[1:], sizes)
+            return
+        if limit.axis is None:
+            self._sized(matrices, at, dims[1:], {**sizes, dims[0]: limit.last})
+            return
+        with self.cx.builder.if_(
+            self.cx.builder.cmp("slt", self.cx.bound_of(dims[0], limit.extent), limit.extent)
+        ) as branch:
+            self._sized(matrices, at, dims[1:], {**sizes, dims[0]: limit.last})
+            branch.close()
+            with branch.orelse():
+                self._sized(matrices, at, dims[1:], sizes)
+
+    def _contract(self, matrices: Sequence[_Matrix], at: dict[int, Coord], extents: Mapping[int, int]) -> None:
+        a, b, c = matrices
+        plan = self.plan
+        sizes = (_extent(extents, plan.row), _extent(extents, plan.lane), extents[plan.k])
+        lane_stride = b.stride(plan.lane) if plan.lane is not None else 1
+        c_stride = c.stride(plan.lane) if plan.lane is not None else 1
+        strides = (a.stride(plan.row), a.stride(plan.k), b.stride(plan.k), lane_stride, c.stride(plan.row), c_stride)
+        operands = [a.buffer, a.start, b.buffer, b.start, c.buffer, c.start]
+        zero = plan.from_zero and not self.split
+        made = self.cx.builder.contract(operands, sizes, strides, plan.tile, from_zero=zero, blocking=plan.blocking)
+        tail = sizes[1] % plan.tile[2]
+        if not zero and not plan.in_place and not self.split:
+            self._bodies((made.start, made.start_tail), at, tail, self.op.c)
+        if plan.value != self.cx.structure.numbers[self.op.result]:
+            self._bodies((made.finish, made.finish_tail), at, tail, self._absorbed())
+
+    def _absorbed(self) -> SSAValue:
+        sink = self.sink
+        return sink.value if isinstance(sink, StoreOp) else sink.results[0]
+
+    def _bodies(self, regions: tuple[Region, Region], at: Mapping[int, Coord], tail: int, value: SSAValue) -> None:
+        self._body(regions[0], at, None, value)
+        if tail:
+            self._body(regions[1], at, tail, value)
+
+    def _body(self, region: Region, at: Mapping[int, Coord], active: int | None, value: SSAValue) -> None:
+        """One vector of columns of a tile, where the sums of the contraction are the last argument of the body."""
+        cx, plan = self.cx, self.plan
+        finishes = value is not self.op.c
+        lanes = plan.tile[2]
+        kind = vector_of(register_type(dtype_of(element_of(self.op.c))), lanes)
+        block = Block(arg_types=[I64, I64, kind] if finishes else [I64, I64])
+        region.add_block(block)
+        point = dict(at)
+        if plan.row is not None:
+            point[plan.row] = Coord(block.args[0])
+        if plan.lane is not None:
+            point[plan.lane] = Coord(block.args[1], 1)
+        sums: dict[SSAValue, Val] = {self.op.result: _as_val(block.args[2])} if finishes else {}
+        dims = space_of(value).dims
+        with cx.builder.at(block), cx.body(lanes, sums, value if finishes else None), cx.lanes_active(active):
+            result = tile_value(cx, value, tuple(point[dim.number] for dim in dims))
+            cx.builder.insert(YieldOp(cx.vectorised(cx.ssa(result), lanes)))
+
+
+def _as_val(value: SSAValue) -> Val:
+    return Coord(value) if scalar_of(value.type) == I64 else value
 
 
 def _matrix(cx: Lowering, value: SSAValue, *, direct: bool) -> _Matrix:
     load = value.owner
     if not direct or not isinstance(load, LoadOp):
         return _buffered(cx, cx.required_storage(value))
-    strides = view_type(load.view).strides
+    return _viewed(cx, load.view, load.origin, value)
+
+
+def _viewed(cx: Lowering, view: SSAValue, origin: Sequence[SSAValue], tile: SSAValue) -> _Matrix:
+    """A tile of a view, where it lies."""
+    strides = view_type(view).strides
     start = cx.math.const(0)
-    for at, stride in zip(coord_values(cx, load.origin), strides, strict=True):
+    for at, stride in zip(coord_values(cx, origin), strides, strict=True):
         start = cx.math.add(start, cx.math.scale(at, stride))
-    moves = {dim.number: stride for dim, stride in zip(space_of(value).dims, strides, strict=True)}
-    return _Matrix(cx.buffers[load.view], start.base, moves)
+    moves = {dim.number: stride for dim, stride in zip(space_of(tile).dims, strides, strict=True)}
+    return _Matrix(cx.buffers[view], start.base, moves)
 
 
 def _buffered(cx: Lowering, storage: Storage) -> _Matrix:
@@ -72,45 +182,11 @@ def _buffered(cx: Lowering, storage: Storage) -> _Matrix:
     return _Matrix(cx.scratch[storage.owner], cx.builder.i64(0), moves)
 
 
-def _outer(
-    cx: Lowering,
-    plan: ContractPlan,
-    extents: Mapping[int, int],
-    dims: list[int],
-    matrices: Sequence[_Matrix],
-    *,
-    from_zero: bool,
-) -> None:
-    if not dims:
-        _contract(cx, plan, extents, matrices, from_zero=from_zero)
-        return
-    dim, rest = dims[0], dims[1:]
-    with cx.loop(0, extents[dim]) as loop:
-        b = cx.builder
-        moved = [
-            _Matrix(item.buffer, b.add(item.start, b.mul(loop.index, b.i64(item.stride(dim)))), item.strides)
-            for item in matrices
-        ]
-        _outer(cx, plan, extents, rest, moved, from_zero=from_zero)
-
-
-def _contract(
-    cx: Lowering, plan: ContractPlan, extents: Mapping[int, int], matrices: Sequence[_Matrix], *, from_zero: bool
-) -> None:
-    a, b, c = matrices
-    sizes = (_extent(extents, plan.row), _extent(extents, plan.lane), extents[plan.k])
-    lane_stride = b.stride(plan.lane) if plan.lane is not None else 1
-    c_stride = c.stride(plan.lane) if plan.lane is not None else 1
-    strides = (a.stride(plan.row), a.stride(plan.k), b.stride(plan.k), lane_stride, c.stride(plan.row), c_stride)
-    operands = [a.buffer, a.start, b.buffer, b.start, c.buffer, c.start]
-    cx.builder.contract(operands, sizes, strides, plan.tile, from_zero=from_zero)
-
-
 def _extent(extents: Mapping[int, int], dim: int | None) -> int:
     return 1 if dim is None else extents[dim]
 
 
-def _plain_loops(cx: Lowering, op: MmaOp, storage: Storage, nest: NestPlan) -> None:
+def plain_loops(cx: Lowering, op: MmaOp, storage: Storage, nest: NestPlan) -> None:
     """Every element is a chain of fused multiply-adds over the contracted dimensions, in a's axis order."""
     dims = space_of(op.c).dims
 

@@ -7,6 +7,8 @@ from math import prod
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
+from tilewright.analysis.forms import forms_of
+from tilewright.analysis.limits import limits_of
 from tilewright.analysis.structure import structure_of
 from tilewright.bridge.xir.admission import admit
 from tilewright.bridge.xir.lower.context import Lowering, storage_type
@@ -22,7 +24,7 @@ from tilewright.ir.kernel import Kernel, Parameter
 from tilewright.ir.location import span_of
 from tilewright.ir.ops.elementwise import ElementwiseOp
 from tilewright.ir.ops.regions import ParallelOp
-from tilewright.ir.ops.tiles import ConstantOp
+from tilewright.ir.ops.tiles import ConstantOp, MmaOp
 from tilewright.xir.builder import XirBuilder
 from tilewright.xir.ops import KernelOp
 from tilewright.xir.types import BufferType
@@ -56,6 +58,7 @@ def lower(kernel: Kernel, plan: Plan) -> Lowered:
     module = ModuleOp([entry])
     builder = XirBuilder(entry.body.block, kernel.op.location)
     cx = Lowering(plan, structure_of(kernel.op), builder, entry.body.block)
+    _prepare(cx, kernel, root)
     arguments = kernel.op.body.block.args
     cx.buffers.update(zip((arguments[i] for i in used), entry.body.block.args[:-1], strict=True))
     _emit(cx, kernel, root, entry.body.block.args[-1])
@@ -64,6 +67,18 @@ def lower(kernel: Kernel, plan: Plan) -> Lowered:
     described = tuple(_argument(p, use) for p, use in zip(kernel.parameters, usages, strict=True))
     counters = {"operations": sum(1 for _ in module.walk()), "buffers": len(cx.scratch)}
     return Lowered(module, kernel.name, plan.tasks, plan.programs, described, used, plan, counters)
+
+
+def _prepare(cx: Lowering, kernel: Kernel, root: ParallelOp) -> None:
+    """Facts that rules read: operations by position, contractions by sink, limits proved once more."""
+    cx.operations.update((position, op) for op, position in cx.structure.position.items())
+    for position, item in cx.plan.decisions.contracts.items():
+        op = cx.operations[position]
+        if isinstance(op, MmaOp):
+            cx.sinks[item.sink] = op
+    if not cx.plan.is_program:
+        cx.forms = forms_of(kernel.op)
+        cx.limits = limits_of(root, cx.forms)
 
 
 def _buffer_type(parameter: Parameter) -> BufferType:
@@ -115,6 +130,7 @@ def _programs(cx: Lowering, root: ParallelOp, task: SSAValue) -> None:
         ragged = plan.is_program and plan.programs % packet
         with cx.lanes_active(b.sub(plan.programs, j) if ragged else None):
             _bind_indices(cx, root, j)
+            _bind_bounds(cx, root)
             lower_block(cx, root.body.block)
 
 
@@ -128,6 +144,18 @@ def _bind_indices(cx: Lowering, root: ParallelOp, j: SSAValue) -> None:
         cx.env[root.indices[axis]] = rest if last else _remainder(cx, rest, extents[axis])
         if not last:
             rest = _quotient(cx, rest, extents[axis])
+
+
+def _bind_bounds(cx: Lowering, root: ParallelOp) -> None:
+    """How much of each partial last block is seen by this program."""
+    for dim, limit in cx.plan.decisions.limits.items():
+        if limit.axis is None:
+            cx.bounds[dim] = cx.builder.i64(limit.last)
+            continue
+        index = cx.env[root.indices[limit.axis]]
+        if isinstance(index, Coord):
+            rest = cx.builder.sub(limit.size, cx.builder.mul(index.base, limit.extent))
+            cx.bounds[dim] = cx.builder.minsi(rest, limit.extent)
 
 
 def _program_number(cx: Lowering, innermost: int, rank: int, j: SSAValue) -> Coord:

@@ -1,6 +1,7 @@
 """Loop nests over the points of a space: plain loops outside, whole vectors innermost, and one masked tail."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from xdsl.ir import SSAValue
 
@@ -11,6 +12,7 @@ from tilewright.bridge.xir.lower.values import coord_values, operand_value, tile
 from tilewright.bridge.xir.records import NestPlan, Storage
 from tilewright.ir.ops.access import StoreOp
 from tilewright.ir.types import DimAttr, SpaceAttr, space_of
+from tilewright.xir.constants import known_int
 
 __all__ = ["copy_nest", "extents_of", "fill_storage", "run_nest", "store_tile"]
 
@@ -37,12 +39,41 @@ def _loop(
         return
     dim = nest.axes[place]
     if dim == nest.lane:
-        _lane_loop(cx, nest, extents[dim], lambda coord: _loop(cx, nest, extents, place + 1, {**at, dim: coord}, body))
+        inner = partial(_at_lane, cx, nest, extents, place, at, body)
+        bound = cx.bound_of(dim, extents[dim])
+        known = known_int(bound)
+        if known is None:
+            _bounded_lane_loop(cx, nest, bound, inner)
+        else:
+            _lane_loop(cx, nest, known, inner)
     elif extents[dim] == 1:
         _loop(cx, nest, extents, place + 1, {**at, dim: cx.math.const(0)}, body)
     else:
-        with cx.loop(0, extents[dim]) as loop:
+        with cx.loop(0, cx.bound_of(dim, extents[dim])) as loop:
             _loop(cx, nest, extents, place + 1, {**at, dim: Coord(loop.index)}, body)
+
+
+def _at_lane(
+    cx: Lowering,
+    nest: NestPlan,
+    extents: Mapping[int, int],
+    place: int,
+    at: dict[int, Coord],
+    body: Body,
+    coord: Coord,
+) -> None:
+    _loop(cx, nest, extents, place + 1, {**at, nest.axes[place]: coord}, body)
+
+
+def _bounded_lane_loop(cx: Lowering, nest: NestPlan, bound: SSAValue, body: Callable[[Coord], None]) -> None:
+    """Whole vectors up to a bound that is known at run time only, then what is left."""
+    b = cx.builder
+    left = b.remsi(bound, nest.width)
+    whole = b.sub(bound, left)
+    with cx.loop(0, whole, nest.width) as loop:
+        body(Coord(loop.index, 1))
+    with b.if_(b.cmp("sgt", left, 0)), cx.lanes_active(left):
+        body(Coord(whole, 1))
 
 
 def _lane_loop(cx: Lowering, nest: NestPlan, extent: int, body: Callable[[Coord], None]) -> None:

@@ -7,7 +7,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from tilewright.analysis.folds import ClosedFold, closed_fold_of
 from tilewright.bridge.xir.lower import effects
 from tilewright.bridge.xir.lower.context import Lowering
-from tilewright.bridge.xir.lower.contract import lower_contraction
+from tilewright.bridge.xir.lower.contract import lower_contraction, plain_loops
 from tilewright.bridge.xir.lower.coords import Coord
 from tilewright.bridge.xir.lower.folds import fold_to_storage
 from tilewright.bridge.xir.lower.nests import copy_nest, fill_storage, store_tile
@@ -36,6 +36,10 @@ def lower_block(cx: Lowering, block: Block) -> None:
 
 
 def _lower(cx: Lowering, op: Operation) -> None:
+    product = cx.sinks.get(cx.structure.position[op])
+    if product is not None:
+        lower_contraction(cx, product, cx.plan.decisions.contracts[cx.structure.position[product]])
+        return
     match op:
         case regions.StageOp():
             return
@@ -76,7 +80,7 @@ def _define(cx: Lowering, op: Operation, result: SSAValue) -> None:
     if storage is None:
         return
     if isinstance(op, tiles.MmaOp):
-        lower_contraction(cx, op, storage)
+        plain_loops(cx, op, storage, cx.plan.decisions.nests[cx.structure.position[op]])
         return
     nest = cx.plan.decisions.nests.get(cx.structure.position[op])
     if nest is not None and nest.fold and isinstance(op, tiles.MapOp):

@@ -55,6 +55,8 @@ def tile_value(cx: Lowering, value: SSAValue, point: Point) -> Val:
 
 
 def _tile_value(cx: Lowering, value: SSAValue, point: Point) -> Val:
+    if value in cx.sums:
+        return cx.sums[value]
     storage = cx.storage_of(value)
     if storage is not None and value not in cx.computing:
         return load_from_storage(cx, storage, value, point)
