@@ -5,6 +5,7 @@ here assumes a CPU.
 """
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from xdsl.dialects.builtin import ArrayAttr, BoolAttr, IntAttr, StringAttr
 from xdsl.ir import Attribute, Block, Region, SSAValue
@@ -14,6 +15,7 @@ from xdsl.irdl import (
     AttrSizedOperandSegments,
     BaseAttr,
     IRDLOperation,
+    ParsePropInAttrDict,
     irdl_op_definition,
     operand_def,
     opt_operand_def,
@@ -27,6 +29,11 @@ from xdsl.irdl import (
 from xdsl.traits import IsolatedFromAbove, IsTerminator, Pure, SymbolOpInterface
 
 from tilewright.xir.types import I1, I64, BufferType, buffer_type, vector_of
+
+_MASK = "(`mask` $mask^ `:` type($mask))? "
+_ELSE = "(`else` $passthru^ `:` type($passthru))? "
+_GATHER = "attr-dict `:` type($buffer) `,` type($indices) `->` type($result)"
+_SCATTER = "attr-dict `:` type($value) `,` type($buffer) `,` type($indices)"
 
 ANY: AttrConstraint = AnyAttr()
 BUFFER: AttrConstraint = BaseAttr(BufferType)
@@ -65,6 +72,7 @@ class KernelOp(IRDLOperation):
     tasks = prop_def(IntAttr)
     body = region_def("single_block")
     traits = traits_def(SymbolOpInterface(), IsolatedFromAbove())
+    assembly_format: ClassVar[str | None] = "$sym_name `tasks` $tasks attr-dict-with-keyword $body"
 
     def __init__(self, name: str, buffers: Sequence[BufferType], tasks: int):
         super().__init__(
@@ -81,6 +89,7 @@ class FuncOp(IRDLOperation):
     sym_name = prop_def(StringAttr)
     body = region_def("single_block")
     traits = traits_def(SymbolOpInterface(), IsolatedFromAbove())
+    assembly_format: ClassVar[str | None] = "$sym_name attr-dict-with-keyword $body"
 
     def __init__(self, name: str, arguments: Sequence[Attribute]):
         super().__init__(regions=[Region(Block(arg_types=arguments))], properties={"sym_name": StringAttr(name)})
@@ -94,6 +103,9 @@ class CallOp(IRDLOperation):
     callee = prop_def(StringAttr)
     arguments = var_operand_def(ANY)
     results_ = var_result_def(ANY)
+    assembly_format: ClassVar[str | None] = (
+        "$callee `(` $arguments `)` attr-dict `:` functional-type(operands, results)"
+    )
 
     def __init__(self, callee: str, arguments: Sequence[SSAValue], results: Sequence[Attribute] = ()):
         super().__init__(operands=[arguments], result_types=[results], properties={"callee": StringAttr(callee)})
@@ -106,6 +118,7 @@ class ReturnOp(IRDLOperation):
     name = "xir.return"
     values = var_operand_def(ANY)
     traits = traits_def(IsTerminator())
+    assembly_format: ClassVar[str | None] = "($values^ `:` type($values))? attr-dict"
 
     def __init__(self, values: Sequence[SSAValue] = ()):
         super().__init__(operands=[values])
@@ -117,6 +130,7 @@ class AllocOp(IRDLOperation):
 
     name = "xir.alloc"
     buffer = result_def(BUFFER)
+    assembly_format: ClassVar[str | None] = "attr-dict `:` type($buffer)"
 
     def __init__(self, element: Attribute, extent: int, space: str = "scratch"):
         super().__init__(result_types=[BufferType.of(element, extent, space)])
@@ -135,7 +149,10 @@ class LoadOp(IRDLOperation):
     mask = opt_operand_def(ANY)
     passthru = opt_operand_def(ANY)
     result = result_def(ANY)
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
+    assembly_format: ClassVar[str | None] = (
+        "$buffer `[` $index `]` " + _MASK + _ELSE + "attr-dict `:` type($buffer) `->` type($result)"
+    )
 
     def __init__(
         self,
@@ -162,8 +179,11 @@ class StoreOp(IRDLOperation):
     buffer = operand_def(BUFFER)
     index = operand_def(I64)
     mask = opt_operand_def(ANY)
-    streaming = prop_def(BoolAttr)
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    streaming = prop_def(BoolAttr, default_value=BoolAttr.from_bool(False))
+    irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
+    assembly_format: ClassVar[str | None] = (
+        "$value `,` $buffer `[` $index `]` " + _MASK + "attr-dict `:` type($value) `,` type($buffer)"
+    )
 
     def __init__(
         self,
@@ -189,7 +209,8 @@ class GatherOp(IRDLOperation):
     mask = opt_operand_def(ANY)
     passthru = opt_operand_def(ANY)
     result = result_def(ANY)
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
+    assembly_format: ClassVar[str | None] = "$buffer `[` $indices `]` " + _MASK + _ELSE + _GATHER
 
     def __init__(
         self,
@@ -213,7 +234,8 @@ class ScatterOp(IRDLOperation):
     buffer = operand_def(BUFFER)
     indices = operand_def(ANY)
     mask = opt_operand_def(ANY)
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
+    assembly_format: ClassVar[str | None] = "$value `,` $buffer `[` $indices `]` " + _MASK + _SCATTER
 
     def __init__(self, value: SSAValue, buffer: SSAValue, indices: SSAValue, *, mask: SSAValue | None = None):
         super().__init__(operands=[value, buffer, indices, _optional(mask)])
@@ -228,6 +250,9 @@ class AtomicOp(IRDLOperation):
     index = operand_def(I64)
     value = operand_def(ANY)
     kind = prop_def(StringAttr)
+    assembly_format: ClassVar[str | None] = (
+        "$kind $value `,` $buffer `[` $index `]` attr-dict `:` type($value) `,` type($buffer)"
+    )
 
     def __init__(self, kind: str, buffer: SSAValue, index: SSAValue, value: SSAValue):
         super().__init__(operands=[buffer, index, value], properties={"kind": StringAttr(kind)})
@@ -240,6 +265,7 @@ class LanesOp(IRDLOperation):
     name = "xir.lanes"
     result = result_def(ANY)
     traits = traits_def(Pure())
+    assembly_format: ClassVar[str | None] = "attr-dict `:` type($result)"
 
     def __init__(self, lanes: int):
         super().__init__(result_types=[vector_of(I64, lanes)])
@@ -253,6 +279,7 @@ class FirstLanesOp(IRDLOperation):
     count = operand_def(I64)
     result = result_def(ANY)
     traits = traits_def(Pure())
+    assembly_format: ClassVar[str | None] = "$count attr-dict `:` type($result)"
 
     def __init__(self, count: SSAValue, lanes: int):
         super().__init__(operands=[count], result_types=[vector_of(I1, lanes)])
@@ -267,6 +294,7 @@ class FoldLanesOp(IRDLOperation):
     kind = prop_def(StringAttr)
     result = result_def(ANY)
     traits = traits_def(Pure())
+    assembly_format: ClassVar[str | None] = "$kind $vector attr-dict `:` type($vector) `->` type($result)"
 
     def __init__(self, kind: str, vector: SSAValue, element: Attribute):
         super().__init__(operands=[vector], result_types=[element], properties={"kind": StringAttr(kind)})
@@ -331,6 +359,7 @@ class BarrierOp(IRDLOperation):
     """All workers of a group wait for each other; shared memory written before is visible after."""
 
     name = "xir.barrier"
+    assembly_format: ClassVar[str | None] = "attr-dict"
 
 
 @irdl_op_definition
@@ -340,6 +369,7 @@ class LaneIdOp(IRDLOperation):
     name = "xir.lane_id"
     result = result_def(I64)
     traits = traits_def(Pure())
+    assembly_format: ClassVar[str | None] = "attr-dict"
 
     def __init__(self) -> None:
         super().__init__(result_types=[I64])
