@@ -1,0 +1,5 @@
+"""Runs the command line."""
+
+from tilewright.cli.main import app
+
+app()

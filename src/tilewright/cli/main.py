@@ -1,0 +1,11 @@
+"""The command `tilewright`, also `python -m tilewright.cli`. Each subcommand is one file."""
+
+import typer
+
+from .explain import explain
+
+__all__ = ["app"]
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, help="Tile kernels in Python.")
+app.callback()(lambda: None)  # keeps `explain` a subcommand while it is the only one
+app.command()(explain)
