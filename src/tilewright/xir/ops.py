@@ -304,13 +304,14 @@ class FoldLanesOp(IRDLOperation):
 class ContractOp(IRDLOperation):
     """`C[i, j] = finish(chain over k of fma(A[i, k], B[k, j], ·) from start)`.
 
-    Matrices are (buffer, first index, two element strides): A by (row, k), B by (k, column), C by (row, column). Each element's
-    chain runs in k order. `tile` gives the register tile: rows x vectors of lanes columns. `blocking` gives the length of a block of
-    k (0: all), the rows between two passes over B (0: all), and whether B is packed into panels first.
+    Matrices are (buffer, first index, two element strides): A by (row, k), B by (k, column), C by (row, column). Each
+    element's chain runs in k order. `tile` gives the register tile: rows x vectors of lanes columns. `blocking` gives
+    the length of a block of k (0: all), the rows between two passes over B (0: all), and whether B is packed into
+    panels first.
 
-    The chain starts from C[i, j], from +0 when `from_zero`, or from what `start` yields for (row, column), one vector of columns.
-    `finish` takes (row, column, sums) and yields what is stored. Each has a twin for the last, incomplete vector of a row, whose
-    accesses are masked. Regions may be empty; they may use values from outside.
+    The chain starts from C[i, j], from +0 when `from_zero`, or from what `start` yields for (row, column), one vector
+    of columns. `finish` takes (row, column, sums) and yields what is stored. Each has a twin for the last, incomplete
+    vector of a row, whose accesses are masked. Regions may be empty; they may use values from outside.
     """
 
     name = "xir.contract"
@@ -341,8 +342,12 @@ class ContractOp(IRDLOperation):
         blocking: tuple[int, int, int] = (0, 0, 0),
         regions: Sequence[Region] | None = None,
     ):
-        """`operands` = a, a_index, b, b_index, c, c_index; `extents` = rows, columns, k; `strides` = a_row, a_k, b_k, b_col, c_row,
-        c_col; `tile` = register rows, column vectors, lanes; `blocking` = k block, row block, packed; `regions` = the four bodies."""
+        """Records in this order.
+
+        `operands`: a, a_index, b, b_index, c, c_index. `extents`: rows, columns, k. `strides`: a_row, a_k, b_k, b_col,
+        c_row, c_col. `tile`: register rows, column vectors, lanes. `blocking`: k block, row block, packed. `regions`:
+        the four bodies.
+        """
         properties: dict[str, Attribute] = {
             "extents": _ints(extents),
             "strides": _ints(strides),

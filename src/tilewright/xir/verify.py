@@ -118,12 +118,12 @@ def _ending(block: Block, owner: Operation) -> Iterator[Fault]:
     if isinstance(owner, ops.FuncOp):
         return
     given = _types(last.operands)
-    wanted_types = _yielded_types(block, owner)
+    wanted_types = _yielded_types(owner)
     if given != wanted_types:
         yield "yield-types", f"{owner.name} gives ({_shown(wanted_types)}), its body ends with ({_shown(given)})"
 
 
-def _yielded_types(block: Block, owner: Operation) -> list[Attribute]:
+def _yielded_types(owner: Operation) -> list[Attribute]:
     """What a body must end with: the results of its owner, or one vector of columns for the bodies of a contraction."""
     if not isinstance(owner, ops.ContractOp):
         return _types(owner.results)

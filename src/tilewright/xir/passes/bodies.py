@@ -13,7 +13,7 @@ __all__ = ["Body", "body_of"]
 
 @dataclass(frozen=True, eq=False)
 class Body:
-    """One body. `captured` are the values it uses from outside, constants apart: those are made anew where it is written."""
+    """One body. `captured` are the values it uses from outside, but for constants, which are made anew inside."""
 
     block: Block
     captured: tuple[SSAValue, ...]

@@ -26,7 +26,7 @@ class Tile:
     last: int = 0
 
     def cut(self, rows: int, columns: int, *, narrow: bool) -> "Tile":
-        """The tile for fewer rows or columns: fewer vectors, and a narrower one when a single one is left and may be `narrow`."""
+        """The tile for fewer rows or columns: fewer vectors; a single one may become narrower if `narrow`."""
         vectors = -(-columns // self.lanes)
         lanes = min(self.lanes, 1 << (columns - 1).bit_length()) if narrow and vectors == 1 else self.lanes
         return Tile(rows, vectors, lanes, columns % lanes)
@@ -36,8 +36,9 @@ class Tile:
 class Microkernel:
     """What a tile's code depends on. Strides: a_row, a_k, b_k, b_column, c_row, c_column; buffers: of A, B and C.
 
-    `whole_b` says that vectors of B may be read past the edge of C (packed panels are padded). `start` and `finish` are bodies
-    for full vectors and for the last one, or None: then the chain starts from zero or from C, and is stored as it is.
+    `whole_b` says that vectors of B may be read past the edge of C (packed panels are padded). `start` and `finish` are
+    bodies for full vectors and for the last one, or None: then the chain starts from zero or from C, and is stored as
+    it is.
     """
 
     tile: Tile
@@ -50,7 +51,7 @@ class Microkernel:
     finish: tuple[Body, Body] | None = None
 
     def argument_types(self) -> list[Attribute]:
-        """A buffer and the index of its first element, for A, B and C; then row and column for bodies, and what they capture."""
+        """For A, B and C a buffer and the index of its first element; for bodies row, column and what they capture."""
         matrices = [kind for buffer in self.buffers for kind in (buffer, I64)]
         return [*matrices, I64, I64, *(value.type for value in self.captured())]
 
@@ -96,11 +97,11 @@ class _Writer:
 
     def start(self) -> Sequence[SSAValue]:
         if self._kernel.start is not None:
-            return self._over_c(lambda index, row, vector: self._started(row, vector))
+            return self._over_c(lambda _, row, vector: self._started(row, vector))
         if self._kernel.from_zero:
             kind = vector_of(self._kernel.accumulator, self._tile.lanes)
             return [self._b.const(kind, 0)] * (self._tile.rows * self._tile.vectors)
-        return self._over_c(lambda index, row, vector: self._vector(self._c, index, self._kernel.strides[5], vector))
+        return self._over_c(lambda index, _, vector: self._vector(self._c, index, self._kernel.strides[5], vector))
 
     def step(self, k: SSAValue, sums: Sequence[SSAValue]) -> list[SSAValue]:
         """`sums` plus one column of A times one row of B."""

@@ -1,4 +1,4 @@
-"""Panels of B: blocks of columns copied so that the register tile reads them one after the other, with rows of k outermost."""
+"""Panels of B: blocks of columns copied so that the register tile reads them one after the other, k outermost."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ __all__ = ["Panels", "pack", "transposed"]
 
 @dataclass(frozen=True, slots=True)
 class Panels:
-    """`count` panels of `width` columns and `depth` rows of k in `buffer`; the last panel has `last` columns and zeros behind."""
+    """`count` panels of `width` columns and `depth` rows of k in `buffer`; the last has `last` columns, then zeros."""
 
     buffer: SSAValue
     count: int
@@ -29,7 +29,7 @@ class Panels:
 def pack(
     b: XirBuilder, panels: Panels, source: SSAValue, start: SSAValue, strides: tuple[int, int], depth: int
 ) -> None:
-    """Copy `depth` rows of k of every panel. `strides` of the source by k and by column; a panel's row is one run of memory."""
+    """Copy `depth` rows of k of every panel. `strides`: of the source by k and by column."""
     whole = panels.count - (panels.last < panels.width)
     if whole:
         with b.for_(0, whole) as loop:
@@ -102,7 +102,7 @@ def _square(
     by_column: int,
     live: int,
 ) -> None:
-    """`lanes` values of k for `lanes` columns, each column being one run of memory: loaded along k, stored along columns."""
+    """`lanes` values of k for `lanes` columns that lie in runs along k: loaded along k, stored along columns."""
     buffer, start = source
     lanes = panels.lanes
     zero = b.broadcast(b.const(buffer_type(buffer).element, 0), lanes)
