@@ -153,6 +153,9 @@ class SpaceAttr(ParametrizedAttribute):
             return [parse_axes(parser).items]
 
 
+POINT = SpaceAttr.of(())  # the rank-0 space
+
+
 def _print_axis(printer: Printer, axis: AxisAttr) -> None:
     printer.print_string(f"{axis.dim.number}:{axis.extent}")
 
@@ -315,4 +318,4 @@ def element_of(value: SSAValue) -> Attribute:
 
 def space_of(value: SSAValue) -> SpaceAttr:
     """The space of a tile value; the rank-0 space for a scalar."""
-    return value.type.space if isinstance(value.type, TileType) else SpaceAttr.of(())
+    return value.type.space if isinstance(value.type, TileType) else POINT

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from xdsl.ir import Attribute, SSAValue
 
-from tilewright.ir.types import BOOL, I64, DimAttr, SpaceAttr, TileType, is_element
+from tilewright.ir.types import BOOL, I64, POINT, DimAttr, SpaceAttr, TileType, is_element
 
 __all__ = ["broadcasts", "conflicting_dim", "element_part", "is_boolean", "is_index", "is_numeric_value", "space_part"]
 
@@ -21,7 +21,7 @@ def element_part(kind: Attribute) -> Attribute:
 
 def space_part(kind: Attribute) -> SpaceAttr:
     """The space of a tile type; the rank-0 space for anything else."""
-    return kind.space if isinstance(kind, TileType) else SpaceAttr.of(())
+    return kind.space if isinstance(kind, TileType) else POINT
 
 
 def is_index(value: SSAValue) -> bool:
