@@ -355,3 +355,11 @@ def test_equal_layouts_are_equal_attributes():
 def test_the_text_of_a_layout():
     attr = LayoutAttr.of(IndexMap(space((0, 4)), SpaceAttr.of(space((2, 4)).axes), (i ^ (i >> 1),)))
     assert str(attr) == "#tile.layout<[0:4] -> [2:4], [axis 0, constant 1, shr 0 1, xor 0 2] gives [3]>"
+
+
+def test_an_axis_that_only_equals_the_others_together_is_not_settled_by_them():
+    """(1, 0, 0) and (0, 1, 1) share the cell 4; no two axes alone cancel, and the storage is wide enough for all."""
+    flat = coordinate(I) * 4 + coordinate(J) + coordinate(S) * 3
+    index_map = IndexMap(space((0, 2), (1, 2), (2, 2)), space((9, 100)), (flat,))
+    assert prove(index_map, max_points=0).injective is Truth.UNKNOWN
+    assert prove(index_map).injective is Truth.DISPROVEN
