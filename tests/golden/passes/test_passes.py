@@ -101,12 +101,17 @@ def identity_map(m: Make) -> None:
 
 
 def other_maps(m: Make) -> None:
-    """Another dimension, swapped coordinates."""
+    """Another dimension, a tile made inside, swapped coordinates."""
     square = tile((5, 4), (6, 4))
     with m.parallel((3, 4)) as grid:
+        line = m.splat(TILE)
         renamed = m.put(MapOp(tile((8, 4))))
         with m.inside(renamed):
-            m.put(YieldOp([m.put(ExtractOp(m.splat(TILE), renamed.body.block.args)).result]))
+            m.put(YieldOp([m.put(ExtractOp(line, renamed.body.block.args)).result]))
+        inner = m.put(MapOp(TILE))
+        with m.inside(inner):
+            m.put(YieldOp([m.put(ExtractOp(m.splat(TILE), inner.body.block.args)).result]))
+        m.put(StoreOp(m.args[0], [grid.indices[0]], inner.result))
         source = m.splat(square)
         turned = m.put(MapOp(square))
         with m.inside(turned):
