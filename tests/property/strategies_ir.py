@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -55,7 +56,7 @@ from tilewright.ir.types import (
     view_type,
 )
 
-__all__ = ["Recipe", "modules", "recipes"]
+__all__ = ["Recipe", "examples", "modules", "recipes"]
 
 T = TypeVar("T")
 OpT = TypeVar("OpT", bound=Operation)
@@ -90,6 +91,11 @@ def recipes(draw: st.DrawFn) -> Recipe:
 
     _Builder(pick, 0, decorated=True).module()
     return Recipe(tuple(picks))
+
+
+def examples(count: int) -> settings:
+    """So many examples; drawing one builds a whole module, which a busy machine may find slow."""
+    return settings(max_examples=count, suppress_health_check=[HealthCheck.too_slow])
 
 
 def modules() -> st.SearchStrategy[ModuleOp]:

@@ -1,11 +1,11 @@
 from typing import TypeVar
 
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import BoolAttr, DictionaryAttr, IntAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute
 
-from tests.property.strategies_ir import Recipe, modules, recipes
+from tests.property.strategies_ir import Recipe, examples, modules, recipes
 from tilewright.core.source import Span
 from tilewright.ir.attrs import Bounds, BoundsAttr, NumberAttr, Policy, PolicyAttr, UpdateKind, UpdateKindAttr
 from tilewright.ir.hash import structural_hash
@@ -19,13 +19,13 @@ from tilewright.ir.verify import verify
 M = TypeVar("M")
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(modules())
 def test_made_modules_are_valid(module: ModuleOp):
     assert not verify(module)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(modules())
 def test_parsing_inverts_printing(module: ModuleOp):
     text = print_module(module)
@@ -34,7 +34,7 @@ def test_parsing_inverts_printing(module: ModuleOp):
     assert print_module(parsed) == text
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(modules())
 def test_parsing_inverts_printing_with_locations(module: ModuleOp):
     text = print_module(module, locations=True)
@@ -44,7 +44,7 @@ def test_parsing_inverts_printing_with_locations(module: ModuleOp):
     assert print_module(parsed, locations=True) == text
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(modules())
 def test_every_operation_that_is_no_constant_has_a_line_in_the_listing(module: ModuleOp):
     lines = Kernel(module, "k").text(short=True).splitlines()
@@ -52,6 +52,7 @@ def test_every_operation_that_is_no_constant_has_a_line_in_the_listing(module: M
     assert len(lines) >= shown
 
 
+@examples(60)
 @given(recipes())
 def test_the_hash_sees_neither_numbers_nor_names_nor_places(recipe: Recipe):
     plain = recipe.build(first_dim=100, decorated=False)
@@ -63,6 +64,7 @@ def test_the_hash_sees_neither_numbers_nor_names_nor_places(recipe: Recipe):
     assert structural_hash(plain) == structural_hash(recipe.build())
 
 
+@examples(60)
 @given(recipes(), st.data())
 def test_the_hash_sees_every_property(recipe: Recipe, data: st.DataObject):
     module = recipe.build()

@@ -2,18 +2,18 @@
 
 import random
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.ir import Operation, SSAValue
 
-from tests.property.strategies_ir import Recipe, recipes
+from tests.property.strategies_ir import Recipe, examples, recipes
 from tilewright.core.diagnostics import render
 from tilewright.ir.types import BOOL, I64
 from tilewright.ir.verify import rule_of, verify
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(recipes(), st.integers(0, 2**32))
 def test_the_verifier_survives_random_damage(recipe: Recipe, seed: int):
     module = recipe.build()

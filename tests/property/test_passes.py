@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import ModuleOp
 
-from tests.property.strategies_ir import Recipe, recipes
+from tests.property.strategies_ir import Recipe, examples, recipes
 from tilewright.core.errors import EffectError
 from tilewright.interp import run
 from tilewright.ir.kernel import Kernel
@@ -30,7 +30,7 @@ def results(module: ModuleOp, seed: int) -> list[bytes] | None:
     return [array.tobytes() for array in arrays]
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(recipes(), st.integers(0, 9))
 def test_the_canonical_pipeline_keeps_the_meaning(recipe: Recipe, seed: int):
     expected = results(recipe.build(), seed)
@@ -40,7 +40,7 @@ def test_the_canonical_pipeline_keeps_the_meaning(recipe: Recipe, seed: int):
 
 
 @pytest.mark.parametrize("step", CANONICAL, ids=lambda step: step.name)
-@settings(max_examples=20)
+@examples(20)
 @given(recipes(), st.integers(0, 9))
 def test_each_pass_keeps_the_meaning(step: TilePass, recipe: Recipe, seed: int):
     expected = results(recipe.build(), seed)
@@ -49,7 +49,7 @@ def test_each_pass_keeps_the_meaning(step: TilePass, recipe: Recipe, seed: int):
     assert expected is None or results(module, seed) == expected
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(recipes())
 def test_a_second_run_of_the_pipeline_finds_nothing(recipe: Recipe):
     module = recipe.build()

@@ -273,6 +273,13 @@ def test_an_inner_scope_skips_levels():
     assert not verify(m.done(), TARGET)
 
 
+def test_a_scope_contains_itself():
+    m = Make()
+    with m.parallel((1, 2), scope="worker"), m.parallel((2, 2), scope="worker"):
+        pass
+    assert not verify(m.done(), TARGET)
+
+
 def test_containment_has_no_cycle():
     with pytest.raises(ValueError, match="contains itself"):
         TargetModel.of(["a", "b"], [("a", "b"), ("b", "a")])
