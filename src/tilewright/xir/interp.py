@@ -40,9 +40,12 @@ def run(module: ModuleOp, arrays: Sequence[Array], tasks: Iterable[int] | None =
     (kernel,) = (op for op in module.body.block.ops if isinstance(op, ops.KernelOp))
     machine = _Machine(module, poison=poison)
     body, arguments = machine.compiled(kernel.body.block), kernel.body.block.args
+    if len(arrays) != len(arguments) - 1:
+        what = f"{len(arrays)} arrays stand for {len(arguments) - 1} buffers"
+        raise InternalError(XIR_BAD_ACCESS.at(span_of(kernel), what=what))
     memory: Env = {
         argument: _storage(array, buffer_type(argument), kernel)
-        for argument, array in zip(arguments[:-1], arrays, strict=True)
+        for argument, array in zip(arguments, arrays, strict=False)
     }
     for task in range(kernel.tasks.data) if tasks is None else tasks:
         env = {**memory, arguments[-1]: np.asarray([task])}

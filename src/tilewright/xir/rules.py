@@ -227,6 +227,8 @@ def _contract(op: Operation) -> Iterator[Fault]:
     if min(m, n, k) < 0 or min(strides) < 0 or min(entry.data for entry in contract.tile) < 1:
         yield "contract-shape", f"extents {m}x{n}x{k}, strides {strides}, tile {[e.data for e in contract.tile]}"
         return
+    if any(extent > 1 and stride == 0 for extent, stride in zip((m, n), strides[4:], strict=True)):
+        yield "contract-overlap", f"elements of c share a place: extents {m}x{n}, strides {strides[4:]}"
     for which, buffer, index, shape in (("a", 0, 1, (m, k)), ("b", 2, 3, (k, n)), ("c", 4, 5, (m, n))):
         yield from _index(op, op.operands[index])
         steps = (strides[buffer], strides[buffer + 1])

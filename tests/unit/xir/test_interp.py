@@ -39,6 +39,16 @@ def test_an_access_outside_names_buffer_and_element(first: int):
         p.run(np.zeros(4, np.float32))
 
 
+def test_every_buffer_has_its_array():
+    with pytest.raises(InternalError, match="1 arrays stand for 2 buffers"):
+        Program((f32, 4), (f32, 4)).run(np.zeros(4, np.float32))
+
+
+def test_arrays_of_another_element_size_are_refused():
+    with pytest.raises(InternalError, match="an array of float64"):
+        Program((f32, 4)).run(np.zeros(4))
+
+
 def test_a_short_array_is_the_smaller_buffer():
     p = Program((f32, 4))
     p.b.store(p.b.const(f32, 1.0), p.buffers[0], 3)

@@ -167,6 +167,22 @@ def contract_shape(b: XirBuilder):
 
 
 @breaks
+def contract_overlap(b: XirBuilder):
+    b.contract([b.block.args[0], b.i64(0)] * 3, (2, 2, 2), (2, 1, 2, 1, 0, 1), (1, 1, 4), from_zero=True)
+
+
+@breaks
+def storage_type(b: XirBuilder):
+    x = b.load(b.block.args[1], 0)
+    b.fadd(x, x)
+
+
+@breaks
+def fold_lanes(b: XirBuilder):
+    b.fold_lanes("addf", b.load(b.block.args[0], 0, 3))
+
+
+@breaks
 def loop_step(b: XirBuilder):
     with b.for_(0, 4, 0):
         pass
