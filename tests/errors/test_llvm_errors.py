@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from xdsl.dialects.builtin import f32, i64
 
-from tests.errors.harness import check_golden
+from tests.errors.harness import check_case, check_golden
 from tests.unit.backends.llvm.emit.program import Program
 from tilewright.backends.llvm.emit.schedule import MOST_OPERATIONS
 from tilewright.backends.llvm.jit import compile_object, load
@@ -63,3 +63,21 @@ def test_golden_of_an_operation_without_a_rule() -> None:
     with pytest.raises(UnsupportedError) as caught:
         p.text()
     check_golden("TW441", str(caught.value))
+
+
+def test_golden_of_a_debug_request(tmp_path: Path) -> None:
+    check_case(
+        "TW442",
+        """from tilewright import create_device, tile
+
+@tile.kernel
+def double(X: tile.View1[tile.f32]):
+    e = tile.axis("e", 8)
+    for nest in tile.parallel(tile.shape(tile.cdiv(X.shape[0], 8))):
+        at = tile.coord(nest.index() * 8)
+        X.at(at, tile.shape(e)).store(X[at, tile.shape(e)] * 2.0)
+
+tile.compile(create_device("simd"), double.capture(tile.tensor_shape(8)), debug=True)
+""",
+        tmp_path,
+    )

@@ -10,10 +10,12 @@ from tilewright.backends.llvm.jit import assembly, compile_object
 from tilewright.backends.llvm.machine import host_machine
 from tilewright.bridge.xir import Lowered, Plan, XirOptions, lower, plan
 from tilewright.core.abi import CompileOptions, KernelMetadata, Report
+from tilewright.core.codes.unsupported import NO_DEBUG_CODE
 from tilewright.core.config import config
-from tilewright.core.errors import during
+from tilewright.core.errors import UnsupportedError, during
 from tilewright.core.machine import Machine
 from tilewright.ir.kernel import Kernel
+from tilewright.ir.location import span_of
 from tilewright.ir.rewrite import Trace
 from tilewright.ir.rewrite import run_pipeline as run_tile_passes
 from tilewright.passes.pipelines import CANONICAL
@@ -77,8 +79,11 @@ def compile_kernel(
     """The LLVM text of a kernel for `machine` (default: this one) and at most `threads` workers (default: the setting).
 
     With `may_alias` the code is right for arguments that overlap in any way. The module of `kernel` is not changed.
-    Raises what planning, lowering and emission raise: UnsupportedError, PlanError.
+    Raises UnsupportedError (TW442) for `debug`, and what planning, lowering and emission raise: UnsupportedError,
+    PlanError.
     """
+    if options.debug:
+        raise UnsupportedError(NO_DEBUG_CODE.at(span_of(kernel.op)))
     tiles = Kernel(kernel.module.clone(), kernel.name, kernel.rewritten_source)
     trace = run_tile_passes(tiles.module, CANONICAL)
     constraints = options.xir if isinstance(options.xir, XirOptions) else XirOptions()
@@ -139,8 +144,9 @@ def _dump(name: str, stages: Mapping[str, str]) -> None:
     if folder is None:
         return
     folder.mkdir(parents=True, exist_ok=True)
+    stem = "".join(c if c.isalnum() else "_" for c in name)
     for suffix, text in stages.items():
-        (folder / f"{name}.{suffix}").write_text(text, encoding="utf-8")
+        (folder / f"{stem}.{suffix}").write_text(text, encoding="utf-8")
 
 
 def overlapping(pairs: frozenset[tuple[int, int]], ranges: Sequence[tuple[int, int]]) -> bool:

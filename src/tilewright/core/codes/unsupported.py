@@ -150,3 +150,10 @@ NO_MACHINE_RULE = Code(
     why="a missing rule is never replaced by something slower or different",
     help="write this part with other operations, or compile for another route",
 )
+
+NO_DEBUG_CODE = Code(
+    442,
+    "the CPU code generator has no debug mode",
+    why="a debug request promises checks that the code would not make",
+    help="leave debug out, and run the kernel in the interpreter, which checks every access, index and division",
+)
