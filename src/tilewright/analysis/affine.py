@@ -6,9 +6,12 @@ from dataclasses import dataclass, field
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from tilewright.ir.ops import convert, elementwise, regions, tiles
-from tilewright.ir.types import I64, element_of, is_tile
+from tilewright.ir.types import I64, element_of
 
 __all__ = ["Affine", "affine_of", "constant_of"]
+
+_DEPTH = 64
+_Known = dict[SSAValue, "Affine | None"]
 
 
 @dataclass(frozen=True)
@@ -44,15 +47,23 @@ def constant_of(value: SSAValue) -> int | None:
 
 
 def affine_of(value: SSAValue) -> Affine | None:
-    """The affine form of a scalar i64 value over region indices, or None when it has none."""
-    if is_tile(value) or value.type != I64:
-        return None
+    """The affine form of a scalar i64 value over region indices, or None when it has none (or is too deep to tell)."""
+    return _affine(value, {}, _DEPTH)
+
+
+def _affine(value: SSAValue, known: _Known, depth: int) -> Affine | None:
+    if value not in known:
+        known[value] = _found(value, known, depth) if depth and value.type == I64 else None
+    return known[value]
+
+
+def _found(value: SSAValue, known: _Known, depth: int) -> Affine | None:
     if isinstance(value, BlockArgument):
         return Affine({value: 1}) if _is_index(value) else None
-    known = constant_of(value)
-    if known is not None:
-        return Affine(constant=known)
-    return _of_operation(value.owner) if isinstance(value.owner, Operation) else None
+    number = constant_of(value)
+    if number is not None:
+        return Affine(constant=number)
+    return _of_operation(value.owner, known, depth - 1) if isinstance(value.owner, Operation) else None
 
 
 def _is_index(value: BlockArgument) -> bool:
@@ -60,24 +71,28 @@ def _is_index(value: BlockArgument) -> bool:
     return isinstance(parent, regions.RegionOp | tiles.MapOp) and value.index < parent.space.rank
 
 
-def _of_operation(op: Operation) -> Affine | None:
+def _of_operation(op: Operation, known: _Known, depth: int) -> Affine | None:
     match op:
-        case elementwise.AddOp() | elementwise.SubOp():
-            left, right = affine_of(op.lhs), affine_of(op.rhs)
-            if left is None or right is None:
-                return None
-            return left + (right if isinstance(op, elementwise.AddOp) else right.scaled(-1))
-        case elementwise.MulOp():
-            left, right = affine_of(op.lhs), affine_of(op.rhs)
-            if left is None or right is None:
-                return None
-            if not right.terms:
-                return left.scaled(right.constant)
-            return right.scaled(left.constant) if not left.terms else None
+        case elementwise.AddOp() | elementwise.SubOp() | elementwise.MulOp():
+            return _of_pair(op, _affine(op.lhs, known, depth), _affine(op.rhs, known, depth))
         case elementwise.NegOp():
-            inner = affine_of(op.operand)
+            inner = _affine(op.operand, known, depth)
             return None if inner is None else inner.scaled(-1)
         case convert.CastOp():
-            return affine_of(op.operand)
+            return _affine(op.operand, known, depth)
         case _:
             return None
+
+
+def _of_pair(op: Operation, left: Affine | None, right: Affine | None) -> Affine | None:
+    if left is None or right is None:
+        return None
+    match op:
+        case elementwise.AddOp():
+            return left + right
+        case elementwise.SubOp():
+            return left + right.scaled(-1)
+        case _ if not right.terms:
+            return left.scaled(right.constant)
+        case _:
+            return right.scaled(left.constant) if not left.terms else None

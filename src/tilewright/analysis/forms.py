@@ -53,6 +53,7 @@ class Forms:
 
     uses: list[FormUse]
     values: dict[SSAValue, Form | None]
+    extents: dict[DimAttr, int]
 
     def of(self, value: SSAValue) -> Form | None:
         """The form of an i64 scalar or tile; None when it has none."""
@@ -61,12 +62,22 @@ class Forms:
 
 def forms_of(kernel: regions.KernelOp) -> Forms:
     """Walk a kernel once."""
-    found = Forms([], {})
+    found = Forms([], {}, _extents(kernel))
     for op in kernel.walk():
         for region in op.regions:
             for block in region.blocks:
                 _enter(found, op, block)
         _visit(found, op)
+    return found
+
+
+def _extents(kernel: regions.KernelOp) -> dict[DimAttr, int]:
+    """The extent of every dimension: its largest, since a tile may also have 1 where it is broadcast."""
+    found: dict[DimAttr, int] = {}
+    for op in kernel.walk():
+        for value in op.results:
+            for axis in space_of(value).axes:
+                found[axis.dim] = max(found.get(axis.dim, 0), axis.extent)
     return found
 
 
@@ -173,9 +184,11 @@ def _uses(forms: Forms, op: Operation) -> Iterator[FormUse]:
 
 def _access(forms: Forms, op: Operation, origins: Sequence[SSAValue], tile: SSAValue) -> Iterator[FormUse]:
     """An address on each view axis: origin plus coordinate. An origin without a form still moves with the tile's dimension."""
-    for axis, (origin, dim) in enumerate(zip(origins, space_of(tile).dims, strict=True)):
+    for place, (origin, axis) in enumerate(zip(origins, space_of(tile).axes, strict=True)):
         start = forms.of(origin)
-        yield FormUse(op, Form({dim: 1}) if start is None else start.plus(Form({dim: 1})), axis)
+        broadcast = axis.extent == 1 and forms.extents.get(axis.dim, 1) != 1
+        moving = Form() if broadcast else Form({axis.dim: 1})
+        yield FormUse(op, moving if start is None else start.plus(moving), place)
 
 
 def _plain(forms: Forms, op: Operation, values: Iterable[SSAValue]) -> Iterator[FormUse]:

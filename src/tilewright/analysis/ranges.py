@@ -6,12 +6,13 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from tilewright.analysis.affine import constant_of
 from tilewright.ir.ops import convert, elementwise, regions, tiles
-from tilewright.ir.types import I64
+from tilewright.ir.types import I64, element_of
 
 __all__ = ["Interval", "interval_of"]
 
 _LOW, _HIGH = -(1 << 63), (1 << 63) - 1
 _DEPTH = 64
+_Known = dict[SSAValue, "Interval | None"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,19 +24,35 @@ class Interval:
 
     def within(self, extent: int) -> bool:
         """Whether every value is a legal index of an axis of `extent`."""
-        return self.low > self.high or (0 <= self.low and self.high < extent)
+        return self.low > self.high or (self.low >= 0 and self.high < extent)
+
+    def may_subtract(self, other: "Interval") -> bool:
+        """Whether no difference of two values, nor one more than it, leaves 64 bits."""
+        return self.low - other.high > _LOW and self.high - other.low < _HIGH
 
 
-def interval_of(value: SSAValue, depth: int = _DEPTH) -> Interval | None:
-    """An interval that holds the scalar i64 `value`, by structure alone; None when nothing is known or it may overflow."""
-    if depth == 0 or value.type != I64:
-        return None
+def interval_of(value: SSAValue) -> Interval | None:
+    """An interval that holds the i64 `value`, or every element of an i64 tile, by structure alone.
+
+    None when nothing is known or it may overflow.
+    """
+    return _interval(value, {}, _DEPTH)
+
+
+def _interval(value: SSAValue, known: _Known, depth: int) -> Interval | None:
+    if value in known:
+        return known[value]
+    known[value] = _found(value, known, depth) if depth and element_of(value) == I64 else None
+    return known[value]
+
+
+def _found(value: SSAValue, known: _Known, depth: int) -> Interval | None:
     if isinstance(value, BlockArgument):
         return _of_index(value)
-    known = constant_of(value)
-    if known is not None:
-        return Interval(known, known)
-    return _of_operation(value.owner, depth - 1) if isinstance(value.owner, Operation) else None
+    constant = constant_of(value)
+    if constant is not None:
+        return Interval(constant, constant)
+    return _of_operation(value.owner, known, depth - 1) if isinstance(value.owner, Operation) else None
 
 
 def _of_index(value: BlockArgument) -> Interval | None:
@@ -45,20 +62,30 @@ def _of_index(value: BlockArgument) -> Interval | None:
     return None
 
 
-def _of_operation(op: Operation, depth: int) -> Interval | None:
-    if isinstance(op, convert.CastOp):
-        return interval_of(op.operand, depth)
-    if isinstance(op, elementwise.NegOp):
-        inner = interval_of(op.operand, depth)
-        return None if inner is None else _checked(-inner.high, -inner.low)
-    if not isinstance(op, elementwise.BinaryOp):
-        return None
-    left, right = interval_of(op.lhs, depth), interval_of(op.rhs, depth)
-    return None if left is None or right is None else _of_binary(op, left, right)
-
-
-def _of_binary(op: elementwise.BinaryOp, left: Interval, right: Interval) -> Interval | None:
+def _of_operation(op: Operation, known: _Known, depth: int) -> Interval | None:
     match op:
+        case convert.CastOp():
+            return _interval(op.operand, known, depth)
+        case elementwise.NegOp():
+            inner = _interval(op.operand, known, depth)
+            return None if inner is None else _checked(-inner.high, -inner.low)
+        case tiles.MapOp():
+            last = op.body.block.last_op
+            return _interval(last.values[0], known, depth) if isinstance(last, regions.YieldOp) else None
+        case convert.SelectOp():
+            return _of_pair(op, *(_interval(value, known, depth) for value in op.operands[1:]))
+        case elementwise.BinaryOp():
+            return _of_pair(op, _interval(op.lhs, known, depth), _interval(op.rhs, known, depth))
+        case _:
+            return None
+
+
+def _of_pair(op: Operation, left: Interval | None, right: Interval | None) -> Interval | None:
+    if left is None or right is None:
+        return None
+    match op:
+        case convert.SelectOp():
+            return Interval(min(left.low, right.low), max(left.high, right.high))
         case elementwise.AddOp():
             return _checked(left.low + right.low, left.high + right.high)
         case elementwise.SubOp():

@@ -50,14 +50,14 @@ class ClipAxes(TilePass):
 
 def _clip_root(kernel: regions.KernelOp, root: regions.ParallelOp, rewriter: TileRewriter) -> None:
     forms = forms_of(kernel)
-    clips: dict[DimAttr, AxisAttr] = {}
+    clips: dict[AxisAttr, AxisAttr] = {}
     for axis in _tile_axes(root):
         outcome = clipped_extent(root, axis, forms)
         if isinstance(outcome, Declined):
             rewriter.note(f"line {span_of(root).line}: axis of {axis.extent} kept: {outcome.reason}")
         elif outcome is not None:
             rewriter.note(f"line {span_of(root).line}: axis of {axis.extent} clipped to {outcome}")
-            clips[axis.dim] = AxisAttr.of(axis.dim, outcome)
+            clips[axis] = AxisAttr.of(axis.dim, outcome)
     if clips:
         _rewrite(root, clips, rewriter)
 
@@ -219,7 +219,7 @@ def _computed(op: elementwise.ElementwiseOp, operands: list[Array | None]) -> Ar
     return OPS[op.opcode](dtype_of(element_of(op.operands[0])), *known)
 
 
-def _rewrite(root: regions.ParallelOp, clips: dict[DimAttr, AxisAttr], rewriter: TileRewriter) -> None:
+def _rewrite(root: regions.ParallelOp, clips: dict[AxisAttr, AxisAttr], rewriter: TileRewriter) -> None:
     retiling = Retiling(clips)
     new = retiling.copy(root)
     rewriter.insert_before(root, [new])
@@ -229,9 +229,9 @@ def _rewrite(root: regions.ParallelOp, clips: dict[DimAttr, AxisAttr], rewriter:
     rewriter.erase(root)
 
 
-def _add_zero(old: tiles.MmaOp, op: tiles.MmaOp, clips: dict[DimAttr, AxisAttr], rewriter: TileRewriter) -> None:
+def _add_zero(old: tiles.MmaOp, op: tiles.MmaOp, clips: dict[AxisAttr, AxisAttr], rewriter: TileRewriter) -> None:
     """The zero products that a clip removed end in `x + 0`, which matters for x = -0 only."""
-    contracted = [dim for dim in space_of(old.a).dims if dim in clips and dim not in space_of(old.c).dims]
+    contracted = [axis for axis in space_of(old.a).axes if axis in clips and axis.dim not in space_of(old.c).dims]
     integer = dtype_of(element_of(op.c)).kind != "float"
     free = bool(op.reassociate.value.data) and _is_plus_zero(op.c)
     if not contracted or integer or free:

@@ -114,7 +114,7 @@ def _rewrite(
     whole = AxisAttr.of(fresh_dim(kernel), root.space.extents[place] * axis.extent)
     zero = tiles.ConstantOp(0, I64)
     label_like(kernel, whole.dim, axis.dim)
-    retiling = Retiling({axis.dim: whole})
+    retiling = Retiling({axis: whole})
     retiling.values[root.indices[place]] = zero.result
     space = SpaceAttr.of(item for i, item in enumerate(root.space.axes) if i != place)
     others = [value for i, value in enumerate(root.indices) if i != place]

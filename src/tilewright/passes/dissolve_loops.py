@@ -223,7 +223,7 @@ def _rewrite(kernel: regions.KernelOp, loop: regions.CarryingOp, axis: AxisAttr,
     whole = AxisAttr.of(fresh_dim(kernel), loop.space.extents[0] * axis.extent)
     zero = tiles.ConstantOp(0, I64)
     label_like(kernel, whole.dim, axis.dim)
-    retiling = Retiling({axis.dim: whole})
+    retiling = Retiling({axis: whole})
     retiling.values[loop.indices[0]] = zero.result
     retiling.values.update(zip(loop.carries, loop.inits, strict=True))
     last = loop.body.block.last_op

@@ -14,9 +14,12 @@ __all__ = ["Retiling", "fresh_dim", "label_like"]
 
 @dataclass
 class Retiling:
-    """`axes` says what each changed dimension becomes; `values` what each value becomes, and grows with every copy."""
+    """`axes` says what each changed axis becomes; `values` what each value becomes, and grows with every copy.
 
-    axes: Mapping[DimAttr, AxisAttr]
+    Where a changed dimension has another extent (1, of a tile that is broadcast) only its identity changes.
+    """
+
+    axes: Mapping[AxisAttr, AxisAttr]
     values: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     _known: dict[Attribute, Attribute] = field(default_factory=dict[Attribute, Attribute])
 
@@ -30,10 +33,9 @@ class Retiling:
     def _rebuilt(self, attr: Attribute) -> Attribute:
         match attr:
             case AxisAttr():
-                return self.axes.get(attr.dim, attr)
+                return self.axes.get(attr, AxisAttr.of(self._dim(attr.dim), attr.extent))
             case DimAttr():
-                axis = self.axes.get(attr)
-                return attr if axis is None else axis.dim
+                return self._dim(attr)
             case ArrayAttr():
                 return ArrayAttr([self.attribute(item) for item in attr.data])
             case DictionaryAttr():
@@ -43,6 +45,9 @@ class Retiling:
                 return type(attr).new(parameters)
             case _:
                 return attr
+
+    def _dim(self, dim: DimAttr) -> DimAttr:
+        return next((new.dim for old, new in self.axes.items() if old.dim == dim), dim)
 
     def copy(self, op: Operation) -> Operation:
         """The operation in the new tiling, with its regions and its place."""

@@ -52,7 +52,7 @@ class StripAxis(TilePass):
         rewriter.note(
             f"line {span_of(root).line}: axis of {whole} stripped into {blocks.extent} blocks of {self.block}"
         )
-        _rewrite(root, AxisAttr.of(dim, self.block), blocks, rewriter)
+        _rewrite(root, AxisAttr.of(dim, whole), AxisAttr.of(dim, self.block), blocks, rewriter)
 
 
 def why_not_strippable(root: regions.ParallelOp, dim: DimAttr) -> str | None:
@@ -85,23 +85,40 @@ def _place(coord: SSAValue) -> int:
     return owner.args.index(coord) if isinstance(owner, Block) else -1
 
 
-def _rewrite(root: regions.ParallelOp, inner: AxisAttr, blocks: AxisAttr, rewriter: TileRewriter) -> None:
-    retiling = Retiling({inner.dim: inner})
+def _rewrite(
+    root: regions.ParallelOp, whole: AxisAttr, inner: AxisAttr, blocks: AxisAttr, rewriter: TileRewriter
+) -> None:
+    moving = [op for op in root.walk() if _has_whole(op, whole)]
+    retiling = Retiling({whole: inner})
     space = SpaceAttr.of((*root.space.axes, blocks))
     body = retiling.block(root.body.block)
     index = body.insert_arg(I64, len(body.args))
     scope = None if root.scope is None else root.scope.data
     new = regions.ParallelOp(space, scope=scope, body=Region(body))
     new.location = root.location
+    copies = dict(zip(root.walk(), list(new.walk()), strict=True))
     size = tiles.ConstantOp(inner.extent, I64)
     start = elementwise.MulOp(index, size.result, I64)
     first = body.first_op
     if first is not None:
         rewriter.insert_before(first, [size, start])
-    for op in list(new.walk()):
-        _shift(op, inner.dim, start.result, rewriter)
+    for op in moving:
+        _shift(copies[op], inner.dim, start.result, rewriter)
     rewriter.insert_before(root, [new])
     rewriter.erase(root)
+
+
+def _has_whole(op: Operation, whole: AxisAttr) -> bool:
+    """Whether the operation sees the axis itself, not a broadcast of it."""
+    match op:
+        case LoadOp():
+            return whole in space_of(op.result).axes
+        case StoreOp():
+            return whole in space_of(op.value).axes
+        case tiles.MapOp():
+            return whole in op.space.axes
+        case _:
+            return False
 
 
 def _shift(op: Operation, dim: DimAttr, start: SSAValue, rewriter: TileRewriter) -> None:
@@ -109,9 +126,8 @@ def _shift(op: Operation, dim: DimAttr, start: SSAValue, rewriter: TileRewriter)
     match op:
         case LoadOp() | StoreOp():
             dims = space_of(op.result if isinstance(op, LoadOp) else op.value).dims
-            if dim in dims and space_of(op.result if isinstance(op, LoadOp) else op.value).extent_of(dim) != 1:
-                _move_origin(op, dims.index(dim), start, rewriter)
-        case tiles.MapOp() if dim in op.space.dims:
+            _move_origin(op, dims.index(dim), start, rewriter)
+        case tiles.MapOp():
             _move_index(op, op.body.block.args[op.space.dims.index(dim)], start, rewriter)
         case _:
             return

@@ -8,7 +8,7 @@ from tilewright.backends.llvm.emit.module import emit_module
 from tilewright.backends.llvm.emit.schedule import Schedule, schedule
 from tilewright.backends.llvm.jit import assembly, compile_object
 from tilewright.backends.llvm.machine import host_machine
-from tilewright.bridge.xir import Lowered, Plan, XirOptions, lower, plan
+from tilewright.bridge.xir import Lowered, Plan, XirOptions, keeps_tiles, lower, plan, retile
 from tilewright.core.abi import CompileOptions, KernelMetadata, Report
 from tilewright.core.codes.unsupported import NO_DEBUG_CODE
 from tilewright.core.config import config
@@ -87,12 +87,17 @@ def compile_kernel(
     tiles = Kernel(kernel.module.clone(), kernel.name, kernel.rewritten_source)
     trace = run_tile_passes(tiles.module, CANONICAL)
     constraints = options.xir if isinstance(options.xir, XirOptions) else XirOptions()
+    target, workers = machine or host_machine(), threads or config().num_threads
+    if not keeps_tiles(constraints, options.threads_per_group):
+        with during("choosing tiles"):
+            tiles, chosen = retile(tiles, target, workers)
+        trace = Trace((*trace.records, *chosen.records))
     with during("planning for the CPU"):
         decided = plan(
             tiles,
-            machine or host_machine(),
+            target,
             constraints,
-            threads=threads or config().num_threads,
+            threads=workers,
             threads_per_group=options.threads_per_group,
             fast_math=options.fast_math,
             may_alias=may_alias,

@@ -3,6 +3,7 @@
 from tilewright.bridge.xir.lower.kernel import Lowered, lower
 from tilewright.bridge.xir.options import PROGRAM, CostModel, Element, Program, XirOptions, element
 from tilewright.bridge.xir.plan import Candidate, Plan, Rejection, plan
+from tilewright.bridge.xir.retile import keeps_tiles, retile
 
 __all__ = [
     "PROGRAM",
@@ -15,6 +16,8 @@ __all__ = [
     "Rejection",
     "XirOptions",
     "element",
+    "keeps_tiles",
     "lower",
     "plan",
+    "retile",
 ]

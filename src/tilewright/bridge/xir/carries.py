@@ -1,12 +1,16 @@
-"""Where carried tiles live. Each carry has a home buffer; a yielded tile may be computed straight into it when nobody still needs
-the old value. Everything else is staged: computed into a buffer of its own, and copied home after all yields are computed."""
+"""Where carried tiles live.
+
+Each carry has a home buffer; a yielded tile may be computed straight into it when nobody still needs the old value.
+Everything else is staged: computed into a buffer of its own, and copied home after all yields are computed.
+"""
 
 from dataclasses import replace
 
 from xdsl.ir import Operation, SSAValue
 
 from tilewright.bridge.xir.contraction import blocked
-from tilewright.bridge.xir.placement import Placement, anchor_of, combines, tile_operands
+from tilewright.bridge.xir.flow import Read, tile_operands
+from tilewright.bridge.xir.placement import Placement
 from tilewright.bridge.xir.records import Place
 from tilewright.ir.ops import elementwise, tiles
 from tilewright.ir.ops.access import LoadOp, StoreOp
@@ -53,73 +57,36 @@ def _may_overwrite(placement: Placement, region: CarryingOp, carry: SSAValue, yi
         return False
     if sum(use.operation is terminator for use in yielded.uses) != 1:
         return False
-    point = terminator if placement.is_inline(yielded) else writer
-    if not placement.is_inline(yielded) and _is_shared(placement, yielded):
-        return False
-    return _reads_end_before(placement, region, carry, yielded, point)
+    if placement.is_inline(yielded):
+        return _reads_end_before(placement, region, carry, terminator)
+    return not _is_shared(placement, yielded) and _reads_end_before(placement, region, carry, writer)
 
 
 def _is_shared(placement: Placement, value: SSAValue) -> bool:
     return placement.places[value].storage != placement.structure.numbers[value]
 
 
-def _reads_end_before(
-    placement: Placement, region: CarryingOp, carry: SSAValue, yielded: SSAValue, point: Operation
-) -> bool:
+def _reads_end_before(placement: Placement, region: CarryingOp, carry: SSAValue, point: Operation) -> bool:
+    """Whether the carry is read before `point` only, or by it element by element."""
     structure = placement.structure
-    for reader in placement.points(carry):
-        inside = structure.ancestor_in(reader, region.body.block)
+    for read in placement.reads(carry):
+        inside = structure.ancestor_in(read.op, region.body.block)
         if inside is None or structure.position[inside] > structure.position[point]:
             return False
-        if inside is point and not (reader is point and _reads_pointwise(placement, carry, yielded, point)):
+        if inside is point and not (read.op is point and _is_pointwise(read, region, carry)):
             return False
     return True
 
 
-def _reads_pointwise(placement: Placement, carry: SSAValue, yielded: SSAValue, point: Operation) -> bool:
-    """Whether `point` reads each element of the carry only to compute the same element of `yielded`."""
-    if isinstance(point, YieldOp):
-        return _feeds_only(placement, carry, yielded, point)
-    if isinstance(point, tiles.MmaOp):
-        others = (point.a, point.b)
-        return not any(_reaches(placement, carry, value) for value in others) and not _meets_map(
-            placement, carry, point
-        )
-    return isinstance(point, elementwise.ElementwiseOp) and not _meets_map(placement, carry, point)
-
-
-def _feeds_only(placement: Placement, carry: SSAValue, yielded: SSAValue, terminator: YieldOp) -> bool:
-    """Whether, of the tiles yielded inline, only `yielded` reads the carry."""
-    for value in terminator.values:
-        if value is not yielded and is_tile(value) and placement.is_inline(value) and _reaches(placement, carry, value):
-            return False
-        if value is carry:
-            return False
-    return not _meets_map(placement, carry, terminator)
-
-
-def _reaches(placement: Placement, source: SSAValue, target: SSAValue) -> bool:
-    """Whether `target` is `source`, or is computed inline from it."""
-    if target is source:
-        return True
-    owner = target.owner
-    if not isinstance(owner, Operation) or target not in placement.places or not placement.is_inline(target):
+def _is_pointwise(read: Read, region: CarryingOp, carry: SSAValue) -> bool:
+    """Whether an element of the carry is read only to compute the same element of what replaces it."""
+    if read.displaced:
         return False
-    return any(_reaches(placement, source, operand) for inner in owner.walk() for operand in inner.operands)
-
-
-def _meets_map(placement: Placement, value: SSAValue, point: Operation) -> bool:
-    """Whether an inline map stands between the tile and the point, so that their elements may differ."""
-    for use in value.uses:
-        anchor = anchor_of(use.operation)
-        if anchor is point:
-            continue
-        if isinstance(anchor, tiles.MapOp) or combines(anchor, value):
-            return True
-        if isinstance(anchor, elementwise.ElementwiseOp | tiles.MmaOp) and placement.is_inline(anchor.result):
-            if _meets_map(placement, anchor.result, point):
-                return True
-    return False
+    match read.op:
+        case YieldOp():
+            return read.operand == region.carries.index(carry)
+        case _:
+            return isinstance(read.op, elementwise.ElementwiseOp | tiles.MmaOp)
 
 
 def _fuse_accumulators(placement: Placement) -> None:
@@ -128,18 +95,14 @@ def _fuse_accumulators(placement: Placement) -> None:
     for op, plan in placement.contracts.items():
         if isinstance(op, tiles.MmaOp):
             result = values[plan.value]
-            in_place = (
-                op.c in placement.places
-                and _one_buffer(placement, op.c, result)
-                and plan.value == placement.structure.numbers[op.result]
-            )
+            in_place = result is op.result and _one_buffer(placement, op.c, result)
             split = _may_split(placement, op, result)
             placement.contracts[op] = replace(blocked(op, plan, placement.machine, may_split=split), in_place=in_place)
 
 
 def _one_buffer(placement: Placement, a: SSAValue, b: SSAValue) -> bool:
-    first, second = placement.places[a].storage, placement.places[b].storage
-    return first is not None and first == second
+    first, second = placement.places.get(a), placement.places.get(b)
+    return first is not None and second is not None and first.storage is not None and first.storage == second.storage
 
 
 def _may_split(placement: Placement, op: tiles.MmaOp, result: SSAValue) -> bool:

@@ -1,5 +1,7 @@
-"""How one `mma` becomes a register-blocked contraction: roles from dimension identity, lanes from what is cheapest to read,
-and how far its epilogue reaches."""
+"""How one `mma` becomes a register-blocked contraction.
+
+Roles come from dimension identity, lanes from what is cheapest to read; then how far its epilogue reaches, and its blocks.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -9,7 +11,7 @@ from xdsl.ir import Operation, SSAValue
 from tilewright.analysis.access import Limits, is_inside
 from tilewright.analysis.forms import Forms
 from tilewright.analysis.structure import Structure
-from tilewright.bridge.xir.records import ContractPlan
+from tilewright.bridge.xir.records import ContractPlan, LaneChoice
 from tilewright.core.machine import Machine
 from tilewright.ir.ops import elementwise
 from tilewright.ir.ops.access import LoadOp, StoreOp
@@ -36,6 +38,7 @@ class Setting:
     forms: Forms
     limits: Limits
     machine: Machine
+    choice: LaneChoice
     may_alias: bool
     absorbed: Mapping[Operation, MmaOp]
 
@@ -52,8 +55,10 @@ class Roles:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The plan of one contraction, the operations it absorbs, the operands it needs in buffers, what it asks of buffers, and
-    arguments taken for disjoint."""
+    """The plan of one contraction and what it asks for.
+
+    Operations that it absorbs, operands that it needs in buffers, innermost dimensions of buffers, disjoint arguments.
+    """
 
     plan: ContractPlan
     absorbed: tuple[Operation, ...]
@@ -96,7 +101,7 @@ def plan_contraction(op: MmaOp, setting: Setting) -> Outcome:
     split = any(_depth(op, dim) > 1 for dim in roles.contracted if dim != k)
     sink = _Sink(op, op.result, ()) if split else _sink_of(op, setting)
     direct = {value: _is_direct(value, sink.op, setting) for value in (op.a, op.b)}
-    candidates = [_priced(op, setting, direct, swapped, dim) for swapped, dim in _choices(op, roles)]
+    candidates = [_priced(op, setting, direct, dim, swapped=swapped) for swapped, dim in _choices(op, roles, setting.choice.fixed)]
     best = min(candidates, key=lambda candidate: candidate.cost)
     if isinstance(sink.op, StoreOp) and _store_stride(sink.op, best.lane) != 1:
         sink = _Sink(op, op.result, ())
@@ -140,11 +145,13 @@ def _store_stride(op: StoreOp, lane: DimAttr | None) -> int:
 # ---- roles
 
 
-def _choices(op: MmaOp, roles: Roles) -> list[tuple[bool, DimAttr | None]]:
+def _choices(op: MmaOp, roles: Roles, fixed: frozenset[int]) -> list[tuple[bool, DimAttr | None]]:
+    """Whether rows and lanes are swapped, and the dimension of the lanes: an asked-for one where there is one."""
     free: list[tuple[bool, DimAttr | None]] = [(False, dim) for dim in reversed(roles.columns)]
     free += [(True, dim) for dim in reversed(roles.rows)]
     wide = [(swapped, dim) for swapped, dim in free if dim is not None and _extent(op, dim) > 1]
-    return [*wide] or free[:1] or [(False, None)]
+    asked = [(swapped, dim) for swapped, dim in wide if dim is not None and dim.number in fixed]
+    return asked or wide or free[:1] or [(False, None)]
 
 
 def _inner(op: MmaOp, roles: Roles) -> DimAttr:
@@ -160,8 +167,13 @@ def _extent(op: MmaOp, dim: DimAttr) -> int:
     return space_of(op.c).extent_of(dim) or 0
 
 
+def _lanes(op: MmaOp, setting: Setting) -> int:
+    """How many columns one vector holds."""
+    return setting.choice.width or setting.machine.lanes(max(dtype_of(element_of(op.c)).bits, 32))
+
+
 def _priced(
-    op: MmaOp, setting: Setting, direct: Mapping[SSAValue, bool], swapped: bool, lane: DimAttr | None
+    op: MmaOp, setting: Setting, direct: Mapping[SSAValue, bool], lane: DimAttr | None, *, swapped: bool
 ) -> _Candidate:
     """Cost in vector operations: copies of operands that cannot be read in place, and lanes that stay empty."""
     lane_side, row_side = (op.a, op.b) if swapped else (op.b, op.a)
@@ -172,7 +184,7 @@ def _priced(
     if not direct[row_side]:
         cost += _copy_cost(row_side, op, setting)
     extent = 1 if lane is None else _extent(op, lane)
-    lanes = setting.machine.lanes(max(dtype_of(element_of(op.c)).bits, 32))
+    lanes = _lanes(op, setting)
     waste = -(-extent // lanes) * lanes / max(extent, 1)
     work = space_of(op.c).volume * setting.structure.trips_of(op) * waste
     return _Candidate(swapped, lane, cost + work)
@@ -230,15 +242,13 @@ def _outcome(
         outer=tuple(dim.number for dim in (*others, *(dim for dim in roles.contracted if dim != _inner(op, roles)))),
         a_direct=direct[row_side],
         b_direct=lane_direct,
-        tile=register_tile(
-            setting.machine, dtype_of(element_of(op.c)).bits, 1 if best.lane is None else _extent(op, best.lane)
-        ),
+        tile=register_tile(setting.machine, _lanes(op, setting), 1 if best.lane is None else _extent(op, best.lane)),
         sink=structure.position[sink.op],
         value=structure.numbers[sink.value],
         blocking=(0, 0, int(packed)),
         from_zero=_is_zero(op.c),
     )
-    return Outcome(plan, sink.absorbed, tuple(kept), demands, _assumed(op, direct, structure))
+    return Outcome(plan, sink.absorbed, tuple(kept), demands, _assumed(direct, structure))
 
 
 def _pack_here(value: SSAValue, op: MmaOp, setting: Setting) -> bool:
@@ -249,9 +259,8 @@ def _pack_here(value: SSAValue, op: MmaOp, setting: Setting) -> bool:
     return isinstance(owner, Operation) and same_type and trips(owner) == trips(op)
 
 
-def register_tile(machine: Machine, element_bits: int, columns: int) -> tuple[int, int, int]:
+def register_tile(machine: Machine, lanes: int, columns: int) -> tuple[int, int, int]:
     """Rows, vectors and lanes of the register tile: rows * vectors accumulators leave room for the operands."""
-    lanes = machine.lanes(max(element_bits, 32))
     vectors = 1 if columns <= lanes else 2
     rows = 8 if machine.vector_registers >= 32 or vectors == 1 else 6
     return rows, vectors, lanes
@@ -266,7 +275,7 @@ def _is_zero(value: SSAValue) -> bool:
     return isinstance(value.owner, ConstantOp) and value.owner.value.data == 0
 
 
-def _assumed(op: MmaOp, direct: Mapping[SSAValue, bool], structure: Structure) -> frozenset[tuple[int, int]]:
+def _assumed(direct: Mapping[SSAValue, bool], structure: Structure) -> frozenset[tuple[int, int]]:
     found: set[tuple[int, int]] = set()
     for value, is_direct in direct.items():
         if is_direct and isinstance(value.owner, LoadOp):
@@ -278,8 +287,9 @@ def _assumed(op: MmaOp, direct: Mapping[SSAValue, bool], structure: Structure) -
 
 
 def blocked(op: MmaOp, plan: ContractPlan, machine: Machine, *, may_split: bool) -> ContractPlan:
-    """The plan with its blocks: what is small enough is read as it lies, skinny products stream B once, the rest goes through panels.
+    """The plan with its blocks.
 
+    What is small enough is read as it lies, skinny products stream B once, the rest goes through panels.
     `may_split` says that sums may lie in the sink between blocks of k: nothing that is read later is overwritten by them.
     """
     size = dtype_of(element_of(op.c)).itemsize

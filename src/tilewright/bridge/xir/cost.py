@@ -9,9 +9,9 @@ from math import isfinite
 from xdsl.ir import Operation, SSAValue
 
 from tilewright.analysis.affine import affine_of
+from tilewright.bridge.xir.flow import is_anchored
 from tilewright.bridge.xir.layout import Layouts, lane_price
 from tilewright.bridge.xir.options import CostModel
-from tilewright.bridge.xir.placement import is_anchored
 from tilewright.bridge.xir.records import Decisions
 from tilewright.ir.ops import elementwise, regions, tiles
 from tilewright.ir.ops.access import LoadElementOp, LoadOp, StoreElementOp, StoreOp, UpdateOp
@@ -149,10 +149,17 @@ def element_work(layouts: Layouts, decisions: Decisions, model: CostModel) -> Wo
         if not is_anchored(op):
             continue
         trips = structure.trips_of(op)
-        width = decisions.nests[position].width if position in decisions.nests else 1
+        width = _lanes_of(decisions, position)
         arithmetic += trips * _anchored_arithmetic(op, width) * model.arithmetic
         memory += trips * _anchored_memory(layouts, decisions, op, position) * model.contiguous
     return Work(arithmetic, memory)
+
+
+def _lanes_of(decisions: Decisions, position: int) -> int:
+    """How many elements one vector operation at a position computes."""
+    if position in decisions.contracts:
+        return decisions.contracts[position].tile[2]
+    return decisions.nests[position].width if position in decisions.nests else 1
 
 
 def _anchored_arithmetic(op: Operation, width: int) -> float:

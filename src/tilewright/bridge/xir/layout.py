@@ -6,22 +6,13 @@ from dataclasses import dataclass
 from xdsl.ir import Operation, SSAValue
 
 from tilewright.bridge.xir.placement import Placement
-from tilewright.bridge.xir.records import NestPlan, Storage
+from tilewright.bridge.xir.records import LaneChoice, NestPlan, Storage
 from tilewright.bridge.xir.streams import Stream, streams
 from tilewright.core.machine import Machine
 from tilewright.ir.ops.access import StoreOp
 from tilewright.ir.types import AxisAttr, SpaceAttr, dtype_of, element_of, space_of, view_type
 
-__all__ = ["LaneChoice", "Layouts", "nest_plan", "width_for"]
-
-
-@dataclass(frozen=True, slots=True)
-class LaneChoice:
-    """What is asked of nests: `program` lanes, or lanes along the dimension numbered `fixed` where a nest has it."""
-
-    program: bool
-    width: int
-    fixed: frozenset[int] = frozenset()
+__all__ = ["Layouts", "nest_plan", "width_for"]
 
 
 @dataclass

@@ -6,8 +6,8 @@ from xdsl.ir import Operation, SSAValue
 
 from tilewright.analysis.affine import affine_of
 from tilewright.analysis.folds import ClosedFold, closed_fold_of
+from tilewright.bridge.xir.flow import is_anchored
 from tilewright.bridge.xir.layout import Layouts, access_weight, lane_price, nest_plan, width_for
-from tilewright.bridge.xir.placement import is_anchored
 from tilewright.bridge.xir.records import NestPlan
 from tilewright.bridge.xir.streams import Stream, read_streams
 from tilewright.ir.ops import elementwise, regions, tiles

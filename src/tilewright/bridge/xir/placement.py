@@ -1,21 +1,24 @@
 """Which tiles are kept in scratch and which are recomputed where they are used.
 
-Walked from the last operation to the first, so that the consumers of a tile are placed before it. A tile is inline only when its
-snapshot cannot be overtaken by a write, and recomputing it costs little.
+Walked from the last operation to the first, so that the consumers of a tile are placed before it. A tile is inline only
+when its snapshot cannot be overtaken by a write, and recomputing it costs little.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from xdsl.ir import Operation, SSAValue
 
 from tilewright.analysis.access import Limits
+from tilewright.analysis.affine import affine_of
 from tilewright.analysis.forms import Forms
 from tilewright.analysis.structure import Structure
-from tilewright.bridge.xir.contraction import ContractPlan, Demands, Setting, plan_contraction
-from tilewright.bridge.xir.records import Place
+from tilewright.bridge.xir.contraction import Demands, Setting, plan_contraction
+from tilewright.bridge.xir.flow import Read, is_anchored, reads_of, tile_operands
+from tilewright.bridge.xir.records import ContractPlan, LaneChoice, Place
 from tilewright.core.machine import Machine
 from tilewright.ir.effects import effect_of, storage_of
-from tilewright.ir.ops import elementwise, regions, tiles
+from tilewright.ir.ops import elementwise, tiles
 from tilewright.ir.ops.access import LoadOp, StoreOp
 from tilewright.ir.ops.base import Effect
 from tilewright.ir.ops.regions import CarryingOp
@@ -45,13 +48,17 @@ EXPENSIVE: tuple[type[Operation], ...] = (
 _INLINE_LIMIT = 64
 
 
+Closure = frozenset[tuple[Operation, ...]]
+"""What computing one element takes: operations, each with the extracts that lead to it, since every one repeats the rest."""
+
+
 @dataclass
 class Placement:
-    """The growing answer: places of tiles, demanded innermost dimensions, contractions, and pairs of arguments assumed disjoint."""
+    """The growing answer: places, demanded innermost dimensions, contractions, and pairs of arguments taken for disjoint."""
 
     structure: Structure
     may_alias: bool
-    program_lanes: bool
+    choice: LaneChoice
     machine: Machine
     forms: Forms
     limits: Limits
@@ -60,51 +67,37 @@ class Placement:
     contracts: dict[Operation, ContractPlan] = field(default_factory=dict[Operation, ContractPlan])
     disjoint: set[tuple[int, int]] = field(default_factory=set[tuple[int, int]])
     absorbed: dict[Operation, tiles.MmaOp] = field(default_factory=dict[Operation, tiles.MmaOp])
-    closures: dict[SSAValue, frozenset[Operation]] = field(default_factory=dict[SSAValue, frozenset[Operation]])
+    closures: dict[SSAValue, Closure] = field(default_factory=dict[SSAValue, Closure])
 
     def is_inline(self, value: SSAValue) -> bool:
-        return self.places[value].inline
+        """Whether the tile is placed, and recomputed where it is used."""
+        place = self.places.get(value)
+        return place is not None and place.inline
 
     def keep(self, value: SSAValue, reason: str) -> None:
         """Give the tile a buffer of its own, unless it has one."""
         if value not in self.places or self.places[value].inline:
             self.places[value] = Place(self.structure.numbers[value], reason)
 
+    def assume(self, disjoint: Iterable[tuple[int, int]]) -> None:
+        """Note pairs of arguments that must not overlap; nothing was assumed where they may."""
+        if not self.may_alias:
+            self.disjoint.update(disjoint)
+
+    def reads(self, value: SSAValue) -> tuple[Read, ...]:
+        """Where the tile is really read."""
+        return reads_of(value, self.is_inline)
+
     def points(self, value: SSAValue) -> list[Operation]:
-        """The operations at which the tile is really read: inline consumers pass it on to theirs."""
-        found: dict[Operation, None] = {}
-        for use in value.uses:
-            anchor = anchor_of(use.operation)
-            passes_on = len(anchor.results) == 1 and is_tile(anchor.results[0]) and self._passed(anchor)
-            found.update(dict.fromkeys(self.points(anchor.results[0]) if passes_on else [anchor]))
-        return list(found)
-
-    def _passed(self, anchor: Operation) -> bool:
-        place = self.places.get(anchor.results[0])
-        return place is not None and place.inline
-
-
-def anchor_of(op: Operation) -> Operation:
-    """The outermost map or scan around an operation, or the operation itself."""
-    anchor = op
-    parent = op.parent_op()
-    while parent is not None and not isinstance(parent, regions.KernelOp):
-        if isinstance(parent, tiles.MapOp | tiles.ScanOp):
-            anchor = parent
-        parent = parent.parent_op()
-    return anchor
-
-
-def is_anchored(op: Operation) -> bool:
-    """Whether the operation stands directly in a region body, not inside a map or scan."""
-    return anchor_of(op) is op
+        """The operations at which the tile is really read, each once."""
+        return list(dict.fromkeys(read.op for read in self.reads(value)))
 
 
 def place_tiles(placement: Placement) -> None:
     """Place every tile that stands in a region body; then the carried tiles, which always have a home."""
     ops = [op for op in placement.structure.position if is_anchored(op)]
     for op in reversed(ops):
-        if isinstance(op, tiles.MmaOp) and not placement.program_lanes:
+        if isinstance(op, tiles.MmaOp) and not placement.choice.program:
             _place_contraction(placement, op)
         for result in op.results:
             if is_tile(result):
@@ -120,12 +113,13 @@ def _place_contraction(placement: Placement, op: tiles.MmaOp) -> None:
         placement.forms,
         placement.limits,
         placement.machine,
+        placement.choice,
         placement.may_alias,
         placement.absorbed,
     )
     outcome = plan_contraction(op, setting)
     placement.contracts[op] = outcome.plan
-    placement.disjoint |= outcome.disjoint
+    placement.assume(outcome.disjoint)
     for value in outcome.kept:
         placement.keep(value, "operand of a contraction")
     for value, dim in outcome.demands.items():
@@ -152,18 +146,14 @@ def _keep_carries(placement: Placement, op: CarryingOp) -> None:
 
 
 def _place(placement: Placement, op: Operation, value: SSAValue) -> None:
-    reason = _must_keep(placement, op, value)
+    if value in placement.places:
+        return
+    reason = _must_keep_kind(op)
     if reason is None:
         placement.places[value] = Place(None, "recomputed where it is used")
         reason = _overtaken(placement, op) if isinstance(op, LoadOp) else _too_costly(placement, op, value)
     if reason is not None:
         placement.keep(value, reason)
-
-
-def _must_keep(placement: Placement, op: Operation, value: SSAValue) -> str | None:
-    if value in placement.places:
-        return placement.places[value].reason
-    return _must_keep_kind(op)
 
 
 def _must_keep_kind(op: Operation) -> str | None:
@@ -180,66 +170,48 @@ def _must_keep_kind(op: Operation) -> str | None:
 
 def _overtaken(placement: Placement, load: LoadOp) -> str | None:
     """Why a write may change what a deferred load would read, or None."""
-    for point in placement.points(load.result):
-        reason = _write_before(placement, load, point)
+    reads = placement.reads(load.result)
+    for point in dict.fromkeys(read.op for read in reads):
+        displaced = any(read.displaced for read in reads if read.op is point)
+        reason = _write_before(placement, load, point, displaced=displaced)
         if reason is not None:
             return reason
-    placement.disjoint |= placement.structure.written_with(load.view)
+    placement.assume(placement.structure.written_with(load.view))
     return None
 
 
-def _write_before(placement: Placement, load: LoadOp, point: Operation) -> str | None:
-    write = placement.structure.writes_between(load, point, load.view, may_alias=placement.may_alias)
-    if write is not None:
+def _write_before(placement: Placement, load: LoadOp, point: Operation, *, displaced: bool) -> str | None:
+    structure = placement.structure
+    if structure.writes_between(load, point, load.view, may_alias=placement.may_alias) is not None:
         return "a store may overtake the load"
     if Effect.WRITE not in effect_of(point):
         return None
     if storage_of(point) is not load.view:
         return "the store may write what the load reads" if placement.may_alias else None
-    pointwise = isinstance(point, StoreOp) and _same_access(load, point) and not _meets_map(placement, load.result)
+    if load.parent is None or structure.ancestor_in(point, load.parent) is not point:
+        return "the store writes what the load reads again in its loop"
+    pointwise = isinstance(point, StoreOp) and not displaced and _same_access(load, point)
     return None if pointwise else "the store writes what the load reads at other points"
 
 
-def _meets_map(placement: Placement, value: SSAValue) -> bool:
-    """Whether an inline map reads the tile on its way to a store, so that points of the two may differ."""
-    for use in value.uses:
-        anchor = anchor_of(use.operation)
-        if isinstance(anchor, tiles.MapOp) or combines(anchor, value):
-            return True
-        if isinstance(anchor, elementwise.ElementwiseOp | tiles.MmaOp) and _meets_map(placement, anchor.result):
-            return True
-    return False
-
-
-def combines(anchor: Operation, value: SSAValue) -> bool:
-    """Whether an operation mixes elements of a tile: a contraction does, with its factors."""
-    return isinstance(anchor, tiles.MmaOp) and (anchor.a is value or anchor.b is value)
-
-
 def _same_access(load: LoadOp, store: StoreOp) -> bool:
-    return tuple(load.origin) == tuple(store.origin) and space_of(load.result) == space_of(store.value)
+    """Whether element by element both touch the same place of the view."""
+    return space_of(load.result) == space_of(store.value) and all(
+        _same_number(a, b) for a, b in zip(load.origin, store.origin, strict=True)
+    )
 
 
-def tile_operands(op: Operation) -> list[SSAValue]:
-    """The tiles an operation reads, those inside its regions included, each once."""
-    found: dict[SSAValue, None] = {}
-    for inner in op.walk():
-        found.update(dict.fromkeys(value for value in inner.operands if is_tile(value)))
-    return [value for value in found if not _defined_inside(value, op)]
-
-
-def _defined_inside(value: SSAValue, op: Operation) -> bool:
-    owner = value.owner
-    start = owner if isinstance(owner, Operation) else owner.parent_op()
-    return start is not None and start is not op and op.is_ancestor(start)
+def _same_number(a: SSAValue, b: SSAValue) -> bool:
+    form = affine_of(a)
+    return a is b or (form is not None and form == affine_of(b))
 
 
 def _too_costly(placement: Placement, op: Operation, value: SSAValue) -> str | None:
     closure = _closure(placement, value)
     if len(closure) > _INLINE_LIMIT:
-        return f"recomputing it takes {len(closure)} operations"
+        return f"recomputing it takes more than {_INLINE_LIMIT} operations"
     points = placement.points(value)
-    if not points or not any(isinstance(item, EXPENSIVE) for item in closure):
+    if not points or not any(isinstance(path[-1], EXPENSIVE) for path in closure):
         return None
     if len(points) > 1:
         return f"expensive, and read in {len(points)} places"
@@ -254,18 +226,27 @@ def _point_volume(point: Operation) -> int:
     return max(spaces, default=1)
 
 
-def _closure(placement: Placement, value: SSAValue) -> frozenset[Operation]:
-    """The operations that recomputing a tile takes at most: operands count as inline unless they cannot be."""
+def _closure(placement: Placement, value: SSAValue) -> Closure:
+    """What recomputing an element takes at most, cut off above the limit: operands count as inline unless they cannot be."""
     known = placement.closures.get(value)
     if known is not None:
         return known
     op = value.owner
-    found: frozenset[Operation] = frozenset()
-    if isinstance(op, Operation) and isinstance(op, elementwise.ElementwiseOp | tiles.MapOp):
-        inner = [_closure(placement, operand) for operand in tile_operands(op) if _may_inline(operand)]
-        found = frozenset(op.walk()).union(*inner)
-    placement.closures[value] = found
-    return found
+    found: set[tuple[Operation, ...]] = set()
+    if isinstance(op, elementwise.ElementwiseOp | tiles.MapOp):
+        found.update((inner,) for inner in op.walk())
+        for reader, operand in _inputs(op):
+            if len(found) <= _INLINE_LIMIT and _may_inline(operand):
+                through = (reader,) if reader is not op else ()
+                found.update((*through, *path) for path in _closure(placement, operand))
+    placement.closures[value] = frozenset(found)
+    return placement.closures[value]
+
+
+def _inputs(op: Operation) -> list[tuple[Operation, SSAValue]]:
+    """The tiles that an operation reads, with the operation inside it that reads them."""
+    outside = tile_operands(op)
+    return [(inner, value) for inner in op.walk() for value in dict.fromkeys(inner.operands) if value in outside]
 
 
 def _may_inline(value: SSAValue) -> bool:

@@ -5,7 +5,7 @@ under the stated cost; ties go to the first candidate in enumeration order.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import permutations
 from math import factorial
 
@@ -17,18 +17,19 @@ from tilewright.bridge.xir.admission import admit
 from tilewright.bridge.xir.carries import share_homes
 from tilewright.bridge.xir.cost import CostTerms, Work, element_work, program_work, score
 from tilewright.bridge.xir.explain import render_plan
-from tilewright.bridge.xir.layout import LaneChoice, Layouts, width_for
+from tilewright.bridge.xir.flow import is_anchored
+from tilewright.bridge.xir.layout import Layouts, width_for
 from tilewright.bridge.xir.nests import plan_nests
 from tilewright.bridge.xir.options import PROGRAM, Element, Program, XirOptions
-from tilewright.bridge.xir.placement import Placement, is_anchored, place_tiles
-from tilewright.bridge.xir.records import Decisions, LimitPlan, Storage
+from tilewright.bridge.xir.placement import Placement, place_tiles
+from tilewright.bridge.xir.records import LaneChoice, stage_of, Decisions, LimitPlan, Storage
 from tilewright.core.codes.unsupported import NO_CANDIDATE, PLAN_CONFLICT, TOO_MANY_CANDIDATES
 from tilewright.core.dtypes import by_name
 from tilewright.core.errors import PlanError
 from tilewright.core.machine import Machine
 from tilewright.ir.kernel import Kernel
 from tilewright.ir.location import span_of
-from tilewright.ir.ops.regions import ParallelOp
+from tilewright.ir.ops.regions import CarryingOp, ParallelOp
 from tilewright.ir.types import is_tile
 
 __all__ = ["Candidate", "Plan", "Rejection", "plan"]
@@ -209,19 +210,20 @@ def _decide(space: _Space, lanes: Program | Element) -> _Choice:
     program = isinstance(lanes, Program)
     forms = forms_of(space.kernel.op)
     limits = {} if program else limits_of(space.root, forms)
-    placement = Placement(space.structure, space.may_alias, program, space.machine, forms, limits)
-    place_tiles(placement)
-    staged = share_homes(placement)
     fixed, reason = _fixed_dims(space, lanes)
     width = _program_width(space) if program else space.options.lane_width
-    layouts = Layouts(placement, space.machine, LaneChoice(program, width, fixed), {})
+    asked = LaneChoice(program, width, fixed)
+    placement = Placement(space.structure, space.may_alias, asked, space.machine, forms, limits)
+    place_tiles(placement)
+    staged = share_homes(placement)
+    layouts = Layouts(placement, space.machine, asked, {})
     nests = plan_nests(layouts)
-    factor = width if program else 1
-    scratch = sum(_bytes(item.dtype, item.size * factor) for item in layouts.storages.values())
+    storages = {**layouts.storages, **_stages(space, layouts, staged)}
+    scratch = sum(_bytes(item.dtype, item.size * (width if program else 1)) for item in storages.values())
     numbers = space.structure.numbers
     decisions = Decisions(
         places={numbers[value]: place for value, place in placement.places.items()},
-        storages=layouts.storages,
+        storages=storages,
         nests=nests,
         contracts={space.structure.position[op]: item for op, item in placement.contracts.items()},
         limits=dict(_limit_plans(space, limits)),
@@ -245,6 +247,13 @@ def _limit_plans(space: _Space, limits: Limits) -> Iterator[tuple[int, LimitPlan
             yield dim.number, LimitPlan(places[0] if places else None, blocks, extent, limit.size)
 
 
+def _stages(space: _Space, layouts: Layouts, staged: frozenset[tuple[int, int]]) -> dict[int, Storage]:
+    """A second buffer like its home for each staged carry."""
+    regions = {position: op for op, position in space.structure.position.items() if isinstance(op, CarryingOp)}
+    homes = [layouts.storage_of(regions[position].carries[index]) for position, index in sorted(staged)]
+    return {stage_of(home.owner): replace(home, owner=stage_of(home.owner)) for home in homes if home is not None}
+
+
 def _bytes(dtype: str, count: int) -> int:
     size = count * by_name(dtype).itemsize
     return -(-size // _ALIGNMENT) * _ALIGNMENT
@@ -264,7 +273,7 @@ def _program_width(space: _Space) -> int:
     if space.options.lane_width:
         return space.options.lane_width
     tiles = [value for value in space.structure.numbers if is_tile(value)]
-    return width_for(space.machine, LaneChoice(False, 0), tiles)
+    return width_for(space.machine, LaneChoice(program=False, width=0), tiles)
 
 
 def _enumerate(

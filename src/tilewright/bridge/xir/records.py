@@ -1,14 +1,29 @@
-"""The decisions of a plan, as frozen data that prints. Values and operations are named by their numbers in `Structure`."""
+"""The decisions of a plan, as frozen data that prints. Values and operations go by their numbers in `Structure`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["ContractPlan", "Decisions", "LimitPlan", "NestPlan", "Place", "Storage"]
+__all__ = ["ContractPlan", "Decisions", "LaneChoice", "LimitPlan", "NestPlan", "Place", "Storage", "stage_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class LaneChoice:
+    """What is asked of nests: `program` lanes, or lanes along the dimensions in `fixed` where a nest can have them.
+
+    `width` is the number of lanes, 0 for as many as fill a register.
+    """
+
+    program: bool
+    width: int
+    fixed: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """One scratch buffer: dimensions from outermost to innermost, with element strides. Program lanes come innermost of all."""
+    """One scratch buffer: dimensions from outermost to innermost, with element strides.
+
+    Under program lanes every element is a row of lanes.
+    """
 
     owner: int
     dtype: str
@@ -20,6 +35,11 @@ class Storage:
     def stride_of(self, dim: int) -> int | None:
         """The element stride of a dimension, None when the buffer lacks it."""
         return self.strides[self.dims.index(dim)] if dim in self.dims else None
+
+
+def stage_of(home: int) -> int:
+    """The owner number of the buffer in which the next value of a carry waits. Values have numbers from 0."""
+    return -1 - home
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +56,10 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class NestPlan:
-    """One loop nest: axes from outermost to innermost; `lane` is the vectorised dimension, `fold` says that lanes are folded."""
+    """One loop nest: axes from outermost to innermost.
+
+    `lane` is the vectorised dimension; `fold` says that lanes are folded.
+    """
 
     what: str
     axes: tuple[int, ...]

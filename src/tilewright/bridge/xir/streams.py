@@ -1,10 +1,13 @@
-"""How the memory that a tile is computed from moves along one dimension: the facts behind the choice of lanes, and estimates of cost."""
+"""How the memory that a tile is computed from moves along one dimension.
+
+The facts behind the choice of lanes, and estimates of cost.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 
 from tilewright.analysis.affine import affine_of
 from tilewright.bridge.xir.records import Storage
@@ -31,37 +34,52 @@ class Stored(Protocol):
 
 def streams(stored: Stored, value: SSAValue, dim: DimAttr) -> Iterator[Stream]:
     """The accesses that computing one element of `value` makes, seen along `dim`. A buffered tile is computed, not read."""
-    owner = value.owner
-    if not isinstance(owner, Operation):
-        return
-    match owner:
-        case LoadOp():
-            yield Stream(_stride_of_load(owner, dim))
-        case ElementwiseOp():
-            for operand in owner.operands:
-                if is_tile(operand):
-                    yield from read_streams(stored, operand, dim)
-        case MapOp():
-            yield from _through_map(stored, owner, dim)
-        case _:
+    return _Walk(stored, dim, set()).computed(value)
+
+
+def read_streams(stored: Stored, value: SSAValue, dim: DimAttr) -> Iterator[Stream]:
+    """The accesses that reading one element of `value` makes, seen along `dim`."""
+    return _Walk(stored, dim, set()).read(value)
+
+
+@dataclass(frozen=True, slots=True)
+class _Walk:
+    """One element of one tile: what it takes twice is computed once. Another element, behind an extract, is another walk."""
+
+    stored: Stored
+    dim: DimAttr
+    seen: set[SSAValue]
+
+    def read(self, value: SSAValue) -> Iterator[Stream]:
+        if value in self.seen:
             return
+        self.seen.add(value)
+        extent = space_of(value).extent_of(self.dim)
+        moves = extent is not None and extent > 1
+        storage = self.stored.storage_of(value)
+        if storage is not None:
+            yield Stream((storage.stride_of(self.dim.number) or 0) if moves else 0)
+        elif moves:
+            yield from self.computed(value)
+
+    def computed(self, value: SSAValue) -> Iterator[Stream]:
+        match value.owner:
+            case LoadOp() as load:
+                yield Stream(_stride_of_load(load, self.dim))
+            case ElementwiseOp() as op:
+                for operand in op.operands:
+                    if is_tile(operand):
+                        yield from self.read(operand)
+            case MapOp() as op:
+                yield from _through_map(self.stored, op, self.dim)
+            case _:
+                return
 
 
 def _stride_of_load(op: LoadOp, dim: DimAttr) -> int:
     space = space_of(op.result)
     extent = space.extent_of(dim)
     return 0 if extent is None or extent == 1 else view_type(op.view).strides[space.dims.index(dim)]
-
-
-def read_streams(stored: Stored, value: SSAValue, dim: DimAttr) -> Iterator[Stream]:
-    """The accesses that reading one element of `value` makes, seen along `dim`."""
-    extent = space_of(value).extent_of(dim)
-    storage = stored.storage_of(value)
-    if storage is not None:
-        moves = extent is not None and extent > 1
-        yield Stream((storage.stride_of(dim.number) or 0) if moves else 0)
-    elif extent is not None and extent > 1:
-        yield from streams(stored, value, dim)
 
 
 def _through_map(stored: Stored, op: MapOp, dim: DimAttr) -> Iterator[Stream]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -13,7 +13,7 @@ from tilewright.analysis.limits import Limit
 from tilewright.analysis.structure import Structure
 from tilewright.bridge.xir.lower.coords import Coord, CoordMath
 from tilewright.bridge.xir.plan import Plan
-from tilewright.bridge.xir.records import NestPlan, Storage
+from tilewright.bridge.xir.records import NestPlan, Storage, stage_of
 from tilewright.core.codes.internal import PLAN_BROKEN
 from tilewright.core.dtypes import DType, by_name
 from tilewright.core.errors import InternalError
@@ -21,6 +21,7 @@ from tilewright.ir.location import span_of
 from tilewright.ir.ops.tiles import MmaOp
 from tilewright.ir.types import DimAttr, element_attr
 from tilewright.xir.builder import Loop, XirBuilder
+from tilewright.xir.constants import width_of
 from tilewright.xir.ops import AllocOp
 from tilewright.xir.types import lanes_of
 
@@ -43,7 +44,8 @@ def storage_type(dtype: type[DType]) -> Attribute:
 
 
 def _signless(kind: Attribute) -> Attribute:
-    return IntegerType(kind.width.data) if isinstance(kind, IntegerType) else kind
+    bits = width_of(kind)
+    return IntegerType(bits) if bits else kind
 
 
 @dataclass
@@ -77,7 +79,7 @@ class Lowering:
     limits: Limits = field(default_factory=dict[DimAttr, Limit])
     bounds: dict[int, SSAValue] = field(default_factory=dict[int, SSAValue])
     sums: dict[SSAValue, Val] = field(default_factory=dict[SSAValue, Val])
-    computing: set[SSAValue] = field(default_factory=set[SSAValue])
+    computing: frozenset[SSAValue] = frozenset()
     active: int | SSAValue | None = None
 
     @property
@@ -141,15 +143,21 @@ class Lowering:
         """Inside a body of a contraction: `sums` are values that are at hand, `computed` is the tile being computed."""
         outer = self.levels, self.width, self.sums
         self.levels, self.width, self.sums = [Level()], width, sums
-        added = computed is not None and computed not in self.computing
-        if computed is not None:
-            self.computing.add(computed)
+        try:
+            with self.bare(computed):
+                yield
+        finally:
+            self.levels, self.width, self.sums = outer
+
+    @contextmanager
+    def bare(self, value: SSAValue | None) -> Generator[None]:
+        """While a tile is computed into its buffer, its value is the computation, not the buffer."""
+        outer = self.computing
+        self.computing = outer if value is None else outer | {value}
         try:
             yield
         finally:
-            self.levels, self.width, self.sums = outer
-            if added and computed is not None:
-                self.computing.discard(computed)
+            self.computing = outer
 
     def bound_of(self, dim: int, extent: int) -> SSAValue:
         """How far a loop over a dimension goes: to its extent, or to the end of what is seen in a partial last block."""
@@ -191,11 +199,8 @@ class Lowering:
         return storage
 
     def stage_for(self, home: Storage) -> Storage:
-        """A buffer like `home`, for values that wait until every yield is computed."""
-        stage = replace(home, owner=-1 - home.owner)
-        if stage.owner not in self.scratch:
-            self.scratch[stage.owner] = self.allocate(stage)
-        return stage
+        """The buffer like `home` for values that wait until every yield is computed."""
+        return self.plan.decisions.storages[stage_of(home.owner)]
 
     def allocate(self, storage: Storage) -> SSAValue:
         """Scratch at the top of the kernel; a row of lanes an element under program lanes."""

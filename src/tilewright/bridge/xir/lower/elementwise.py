@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from xdsl.dialects import math as xmath
 from xdsl.ir import Operation, SSAValue
 
+from tilewright.analysis.ranges import interval_of
 from tilewright.bridge.xir.lower import convert as conversions
 from tilewright.bridge.xir.lower.context import Lowering, Val
 from tilewright.bridge.xir.lower.coords import Coord
@@ -118,8 +119,11 @@ def _on_coords(cx: Lowering, op: ops.ElementwiseOp, operands: Sequence[Val]) -> 
 
 
 def _compare_lanes(cx: Lowering, op: ops.CompareOp, a: Coord, b: Coord) -> Val | None:
-    """`base + lane < limit` is the mask of the first lanes."""
+    """`base + lane < limit` is the mask of the first lanes, when neither side can wrap."""
     if a.step != 1 or not b.is_uniform or cx.program_lanes:
+        return None
+    left, right = interval_of(op.lhs), interval_of(op.rhs)
+    if left is None or right is None or not right.may_subtract(left):
         return None
     strict = isinstance(op, ops.LtOp | ops.GeOp)
     limit = cx.builder.sub(b.base, a.base)
@@ -150,7 +154,7 @@ class _Math:
 
     op: type[Operation]
 
-    def __call__(self, b: XirBuilder, dtype: type[DType], operands: Sequence[SSAValue]) -> SSAValue:
+    def __call__(self, b: XirBuilder, _dtype: type[DType], operands: Sequence[SSAValue]) -> SSAValue:
         return b.math(self.op, *operands)
 
 
@@ -225,24 +229,24 @@ def _abs(b: XirBuilder, dtype: type[DType], operands: Sequence[SSAValue]) -> SSA
 
 
 @lowers(ops.SigmoidOp)
-def _sigmoid(b: XirBuilder, dtype: type[DType], operands: Sequence[SSAValue]) -> SSAValue:
+def _sigmoid(b: XirBuilder, _dtype: type[DType], operands: Sequence[SSAValue]) -> SSAValue:
     one = b.const(operands[0].type, 1)
     return b.fdiv(one, b.fadd(one, b.math(xmath.ExpOp, b.fneg(operands[0]))))
 
 
 @lowers(ops.IsNanOp)
-def _isnan(b: XirBuilder, dtype: type[DType], operands: Sequence[SSAValue]) -> SSAValue:
+def _isnan(b: XirBuilder, _dtype: type[DType], operands: Sequence[SSAValue]) -> SSAValue:
     return b.fcmp("uno", operands[0], operands[0])
 
 
 @lowers(ops.IsInfOp)
-def _isinf(b: XirBuilder, dtype: type[DType], operands: Sequence[SSAValue]) -> SSAValue:
+def _isinf(b: XirBuilder, _dtype: type[DType], operands: Sequence[SSAValue]) -> SSAValue:
     size = b.math(xmath.AbsFOp, operands[0])
     return b.fcmp("oeq", size, b.const(size.type, float("inf")))
 
 
 @lowers(convert.SelectOp)
-def _select(b: XirBuilder, dtype: type[DType], operands: Sequence[SSAValue]) -> SSAValue:
+def _select(b: XirBuilder, _dtype: type[DType], operands: Sequence[SSAValue]) -> SSAValue:
     return b.select(*operands)
 
 

@@ -13,18 +13,17 @@ from tilewright.analysis.structure import structure_of
 from tilewright.bridge.xir.admission import admit
 from tilewright.bridge.xir.lower.context import Lowering, storage_type
 from tilewright.bridge.xir.lower.coords import Coord
-from tilewright.bridge.xir.lower.regions import lower_block
-from tilewright.bridge.xir.lower.values import scalar_value
+from tilewright.bridge.xir.lower.regions import lower_block, lower_operation
 from tilewright.bridge.xir.plan import Plan
 from tilewright.core.abi import KernelArgument, Usage
+from tilewright.core.codes.internal import PLAN_BROKEN
 from tilewright.core.codes.unsupported import BUDGET_EXCEEDED
-from tilewright.core.errors import PlanError
+from tilewright.core.errors import InternalError, PlanError
 from tilewright.ir.effects import usage
 from tilewright.ir.kernel import Kernel, Parameter
 from tilewright.ir.location import span_of
-from tilewright.ir.ops.elementwise import ElementwiseOp
 from tilewright.ir.ops.regions import ParallelOp
-from tilewright.ir.ops.tiles import ConstantOp, MmaOp
+from tilewright.ir.ops.tiles import MmaOp
 from tilewright.xir.builder import XirBuilder
 from tilewright.xir.ops import KernelOp
 from tilewright.xir.types import BufferType
@@ -49,8 +48,14 @@ class Lowered:
 
 
 def lower(kernel: Kernel, plan: Plan) -> Lowered:
-    """Obey the plan. Raises PlanError (TW430) when the code grows past the budget, UnsupportedError where a rule is missing."""
+    """Obey the plan.
+
+    Raises PlanError (TW430) when the code grows past the budget, UnsupportedError where a rule is missing, InternalError
+    (TW947) for the plan of another kernel.
+    """
     root = admit(kernel)
+    if kernel.hash != plan.kernel_hash:
+        raise InternalError(PLAN_BROKEN.at(span_of(kernel.op), what="the plan was made for another kernel"))
     usages = usage(kernel.op)
     used = tuple(i for i, use in enumerate(usages) if use is not Usage.NONE)
     entry = KernelOp(kernel.name, [_buffer_type(kernel.parameters[i]) for i in used], plan.tasks)
@@ -102,13 +107,14 @@ def _check_budget(kernel: Kernel, plan: Plan, module: ModuleOp) -> None:
 def _emit(cx: Lowering, kernel: Kernel, root: ParallelOp, task: SSAValue) -> None:
     b = cx.builder
     cx.width = cx.plan.width if cx.plan.is_program else 1
-    for op in kernel.op.body.block.ops:
-        if isinstance(op, ConstantOp | ElementwiseOp):
-            cx.env[op.result] = scalar_value(cx, op.result)
     for owner, storage in cx.plan.decisions.storages.items():
         cx.scratch[owner] = cx.allocate(storage)
-    with cx.located(root):
-        _programs(cx, root, task)
+    for op in kernel.op.body.block.ops:
+        with cx.located(op):
+            if op is root:
+                _programs(cx, root, task)
+            else:
+                lower_operation(cx, op)
     b.return_()
 
 

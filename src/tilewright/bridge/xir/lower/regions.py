@@ -1,6 +1,6 @@
-"""Region bodies in program order: loops with simultaneous carries, and the statement rule of every operation that stands in one."""
+"""Region bodies in program order: loops with simultaneous carries, and the rule of every operation that stands in one."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -21,27 +21,23 @@ from tilewright.ir.location import span_of
 from tilewright.ir.ops import access, elementwise, regions, tiles
 from tilewright.ir.types import is_tile
 
-__all__ = ["lower_block"]
-
-Statement = Callable[[Lowering, Operation], None]
-
+__all__ = ["lower_block", "lower_operation"]
 
 def lower_block(cx: Lowering, block: Block) -> None:
-    """Every operation of a region body but its terminator, where it stands."""
+    """Every operation of a region body, where it stands."""
     for op in block.ops:
-        if isinstance(op, regions.YieldOp):
-            continue
         with cx.located(op):
-            _lower(cx, op)
+            lower_operation(cx, op)
 
 
-def _lower(cx: Lowering, op: Operation) -> None:
+def lower_operation(cx: Lowering, op: Operation) -> None:
+    """One statement. The terminator is none: the rule of its region reads what it yields."""
     product = cx.sinks.get(cx.structure.position[op])
     if product is not None:
         lower_contraction(cx, product, cx.plan.decisions.contracts[cx.structure.position[product]])
         return
     match op:
-        case regions.StageOp():
+        case regions.StageOp() | regions.YieldOp():
             return
         case regions.ParallelOp():
             _independent_loop(cx, op, 0)
@@ -93,22 +89,8 @@ def _define(cx: Lowering, op: Operation, result: SSAValue) -> None:
 
 def _fill(cx: Lowering, storage: Storage, result: SSAValue, op: Operation) -> None:
     nest = cx.plan.decisions.nests.get(cx.structure.position[op])
-    source = _Bare(cx, result)
-    with source:
+    with cx.bare(result):
         fill_storage(cx, storage, result, nest if nest is not None else copy_nest(cx, storage))
-
-
-class _Bare:
-    """While a tile is computed into its buffer, its value is the computation, not the buffer."""
-
-    def __init__(self, cx: Lowering, value: SSAValue) -> None:
-        self.cx, self.value = cx, value
-
-    def __enter__(self) -> None:
-        self.cx.computing.add(self.value)
-
-    def __exit__(self, *exc: object) -> None:
-        self.cx.computing.discard(self.value)
 
 
 def _independent_loop(cx: Lowering, op: regions.ParallelOp, axis: int) -> None:

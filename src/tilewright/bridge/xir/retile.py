@@ -1,0 +1,113 @@
+"""Which tiles the plan starts from: user blocks are forgotten where a proof allows it, and cut again at sizes of our choosing.
+
+A constraint on the mapping of root programs (order, block size, program lanes) keeps the kernel's own tiles.
+"""
+
+from collections.abc import Iterator
+
+from xdsl.ir import Operation
+
+from tilewright.analysis.limits import extent_of
+from tilewright.bridge.xir.admission import admit
+from tilewright.bridge.xir.options import Program, XirOptions
+from tilewright.core.machine import Machine
+from tilewright.ir.kernel import Kernel
+from tilewright.ir.ops import regions, tiles
+from tilewright.ir.ops.access import StoreOp
+from tilewright.ir.rewrite import PassRecord, TilePass, Trace, run_pipeline
+from tilewright.ir.types import DimAttr, space_of
+from tilewright.passes.clip_axes import ClipAxes
+from tilewright.passes.coalesce_axes import CoalesceAxes
+from tilewright.passes.dissolve_loops import DissolveLoops
+from tilewright.passes.erase_dead_code import EraseDeadCode
+from tilewright.passes.fold_constants import FoldConstants
+from tilewright.passes.merge_equal_values import MergeEqualValues
+from tilewright.passes.strip_axis import StripAxis, why_not_strippable
+
+__all__ = ["FORGET_BLOCKS", "keeps_tiles", "retile", "strips"]
+
+FORGET_BLOCKS: tuple[TilePass, ...] = (
+    DissolveLoops(),
+    CoalesceAxes(),  # after dissolving, so that a loop index is no longer in the way
+    FoldConstants(),  # the indices that became 0
+    EraseDeadCode(),
+    ClipAxes(),  # after folding, so that origins are plain
+)
+AFTER_STRIPS: tuple[TilePass, ...] = (FoldConstants(), MergeEqualValues(), EraseDeadCode())
+
+_CONTRACTION_BLOCK = 64
+_FLAT_BLOCK = 4096
+_COLUMN_BLOCK = 256
+_REGISTER_ROWS = 8
+
+
+def keeps_tiles(options: XirOptions, threads_per_group: int) -> bool:
+    """Whether a constraint speaks about the programs that the kernel itself has."""
+    literal = isinstance(options.lanes, Program) or options.root_axis_order or options.block_size
+    return bool(literal or threads_per_group or not options.retile)
+
+
+def retile(kernel: Kernel, machine: Machine, threads: int) -> tuple[Kernel, Trace]:
+    """A kernel with equal results in tiles that suit the machine, and what was done or declined on the way."""
+    admit(kernel)
+    module = kernel.module.clone()
+    records: list[PassRecord] = list(run_pipeline(module, FORGET_BLOCKS).records)
+    merged = Kernel(module, kernel.name, kernel.rewritten_source)
+    cuts = tuple(strips(merged, machine, threads))
+    records += run_pipeline(module, (*cuts, *AFTER_STRIPS)).records
+    return Kernel(module, kernel.name, kernel.rewritten_source), Trace(tuple(records))
+
+
+def strips(kernel: Kernel, machine: Machine, threads: int) -> Iterator[StripAxis]:
+    """How independent axes are cut into programs, outermost axis first."""
+    root = admit(kernel)
+    dims = independent_axes(root)
+    if not dims:
+        return
+    if _is_one_contraction(root):
+        yield from _tasks(root, dims, threads)
+        return
+    block = _CONTRACTION_BLOCK if _has(root, tiles.MmaOp) else 1
+    for place, dim in enumerate(dims[:-1]):
+        size = block if place == len(dims) - 2 else 1
+        if extent_of(root, dim) > size:
+            yield StripAxis(dim.number, size)
+    if len(dims) == 1:
+        whole = _COLUMN_BLOCK if _has(root, regions.CarryingOp) else _FLAT_BLOCK
+        if extent_of(root, dims[0]) > whole:
+            yield StripAxis(dims[0].number, whole)
+
+
+def independent_axes(root: regions.ParallelOp) -> list[DimAttr]:
+    """The tile axes that may be cut, in the order in which the first store lays them out."""
+    store = next((op for op in root.walk() if isinstance(op, StoreOp)), None)
+    if store is None:
+        return []
+    return [
+        axis.dim
+        for axis in space_of(store.value).axes
+        if axis.extent > 1 and why_not_strippable(root, axis.dim) is None
+    ]
+
+
+def _has(root: regions.ParallelOp, kind: type[Operation]) -> bool:
+    return any(isinstance(op, kind) for op in root.walk())
+
+
+def _is_one_contraction(root: regions.ParallelOp) -> bool:
+    """Whether the program is one product with what elementwise work follows it: then nothing needs to fit a cache."""
+    products = [op for op in root.walk() if isinstance(op, tiles.MmaOp)]
+    return len(products) == 1 and not _has(root, regions.CarryingOp)
+
+
+def _tasks(root: regions.ParallelOp, dims: list[DimAttr], threads: int) -> Iterator[StripAxis]:
+    """Batches one by one; then rows in one part a thread, in whole register tiles."""
+    for dim in dims[:-2]:
+        yield StripAxis(dim.number, 1)
+    if len(dims) > 2 or threads <= 1:
+        return
+    rows = extent_of(root, dims[0])
+    part = -(-rows // threads)
+    part = -(-part // _REGISTER_ROWS) * _REGISTER_ROWS
+    if part < rows:
+        yield StripAxis(dims[0].number, part)
