@@ -1,9 +1,12 @@
 """Loops, branches, calls and memory: the part of the builder that has effects."""
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
+from types import MappingProxyType
 
 from xdsl.dialects import scf
+from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, i32
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from tilewright.core.codes.internal import XIR_MISUSE
@@ -12,11 +15,14 @@ from tilewright.xir import ops
 from tilewright.xir.constants import known_int
 from tilewright.xir.insertion import Insertion
 from tilewright.xir.location import span_of
-from tilewright.xir.types import I64, lanes_of
+from tilewright.xir.types import I64, buffer_type, lanes_of, vector_of
 
 __all__ = ["Branch", "ControlBuilder", "Index", "Loop"]
 
 Index = SSAValue | int
+
+_STREAMING: Mapping[str, Attribute] = MappingProxyType({"streaming": BoolAttr.from_bool(True)})
+_CACHED: Mapping[str, Attribute] = MappingProxyType({"streaming": BoolAttr.from_bool(False)})
 
 
 class _Body:
@@ -125,28 +131,23 @@ class ControlBuilder(Insertion):
         passthru: SSAValue | None = None,
     ) -> SSAValue:
         """`lanes` consecutive elements; masked-off lanes give `passthru` (zero without one)."""
-        mask = _partial(mask)
-        passthru = None if mask is None else passthru
-        return self.insert(ops.LoadOp(buffer, self.index(index), lanes, mask=mask, passthru=passthru)).results[0]
+        return self._read(ops.LoadOp, buffer, self.index(index), lanes, mask, passthru)
 
     def store(
         self, value: SSAValue, buffer: SSAValue, index: Index, *, mask: SSAValue | None = None, streaming: bool = False
     ) -> None:
         """A scalar, or a vector to consecutive elements."""
-        self.insert(ops.StoreOp(value, buffer, self.index(index), mask=_partial(mask), streaming=streaming))
+        self._write(ops.StoreOp, [value, buffer, self.index(index)], mask, _STREAMING if streaming else _CACHED)
 
     def gather(
         self, buffer: SSAValue, indices: SSAValue, *, mask: SSAValue | None = None, passthru: SSAValue | None = None
     ) -> SSAValue:
         """The elements at `indices`, one a lane."""
-        mask = _partial(mask)
-        passthru = None if mask is None else passthru
-        lanes = lanes_of(indices.type)
-        return self.insert(ops.GatherOp(buffer, indices, lanes, mask=mask, passthru=passthru)).results[0]
+        return self._read(ops.GatherOp, buffer, indices, lanes_of(indices.type), mask, passthru)
 
     def scatter(self, value: SSAValue, buffer: SSAValue, indices: SSAValue, *, mask: SSAValue | None = None) -> None:
         """Lane values to `indices`, in lane order."""
-        self.insert(ops.ScatterOp(value, buffer, indices, mask=_partial(mask)))
+        self._write(ops.ScatterOp, [value, buffer, indices], mask, {})
 
     def atomic(self, kind: str, buffer: SSAValue, index: Index, value: SSAValue) -> None:
         self.insert(ops.AtomicOp(kind, buffer, self.index(index), value))
@@ -170,6 +171,41 @@ class ControlBuilder(Insertion):
 
     def lane_id(self) -> SSAValue:
         return self.insert(ops.LaneIdOp()).results[0]
+
+    def _read(
+        self,
+        op: type[ops.LoadOp | ops.GatherOp],
+        buffer: SSAValue,
+        where: SSAValue,
+        lanes: int,
+        mask: SSAValue | None,
+        passthru: SSAValue | None,
+    ) -> SSAValue:
+        """Made through `create`, as all arithmetic is."""
+        mask = _partial(mask)
+        passthru = None if mask is None else passthru
+        operands = [buffer, where, *(value for value in (mask, passthru) if value is not None)]
+        properties = {"operandSegmentSizes": _segments(1, 1, int(mask is not None), int(passthru is not None))}
+        kind = vector_of(buffer_type(buffer).element, lanes)
+        return self.insert(op.create(operands=operands, result_types=(kind,), properties=properties)).results[0]
+
+    def _write(
+        self,
+        op: type[ops.StoreOp | ops.ScatterOp],
+        operands: list[SSAValue],
+        mask: SSAValue | None,
+        properties: Mapping[str, Attribute],
+    ) -> None:
+        mask = _partial(mask)
+        segments = _segments(1, 1, 1, int(mask is not None))
+        operands = operands if mask is None else [*operands, mask]
+        self.insert(op.create(operands=operands, properties={**properties, "operandSegmentSizes": segments}))
+
+
+@lru_cache(maxsize=16)
+def _segments(*sizes: int) -> Attribute:
+    """How many values stand for each operand; the last ones are optional."""
+    return DenseArrayBase.from_list(i32, list(sizes))
 
 
 def _partial(mask: SSAValue | None) -> SSAValue | None:
