@@ -15,7 +15,7 @@ from tilewright.lang.signature import ParameterDefinition, TensorShape
 from tilewright.numerics.arrays import Array, from_numpy
 
 from .addresses import array_address
-from .dlpack import CPU, DEVICE_NAMES, DLPackArray, ExportsDLPack, read_dlpack
+from .dlpack import CPU, DEVICE_NAMES, DLPackArray, ExportsDLPack, exports_dlpack, read_dlpack
 
 __all__ = ["HostArray", "Place", "host_array"]
 
@@ -81,7 +81,7 @@ def _from_dlpack(value: ExportsDLPack, place: Place) -> HostArray:
             raise place.refusal(ARRAY_DEVICE, got=got, expected="the CPU")
         found = read_dlpack(value)
     except (BufferError, TypeError, ValueError, RuntimeError, AttributeError) as error:
-        raise _no_array(value, place, str(error)) from error
+        raise _no_array(value, place, str(error)) from None  # the reason is in the text
     return _checked(found, place)
 
 
@@ -129,4 +129,13 @@ def _why_not(value: object) -> str:
         return "it is a shape without memory, for capture"
     if value is None:
         return "the parameter is not optional"
-    return "" if isinstance(value, np.ndarray | ExportsDLPack) else "it has no memory to work in"
+    if isinstance(value, np.ndarray):
+        return ""
+    if not exports_dlpack(value):
+        return "it has no memory to work in"
+    return "its memory holds the negated values (resolve_neg() makes them)" if _is_negated(value) else ""
+
+
+def _is_negated(value: Any) -> bool:
+    """Torch negates some views when they are read, and exports the memory as it is."""
+    return bool(value.is_neg()) if hasattr(value, "is_neg") else False

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 from types import MappingProxyType
-from typing import Any, Protocol, cast, runtime_checkable
+from typing import Any, Protocol
 
 from tilewright.core.dtypes import (
     DType,
@@ -32,7 +32,7 @@ from tilewright.core.dtypes import (
 )  # fmt: skip
 from tilewright.ir.types import compact_strides
 
-__all__ = ["CPU", "DEVICE_NAMES", "DLPackArray", "ExportsDLPack", "read_dlpack"]
+__all__ = ["CPU", "DEVICE_NAMES", "DLPackArray", "ExportsDLPack", "exports_dlpack", "read_dlpack"]
 
 CPU = 1
 DEVICE_NAMES: Mapping[int, str] = MappingProxyType(
@@ -54,9 +54,8 @@ _READ_ONLY, _COPIED = 1, 2
 _VERSION = (1, 0)
 
 
-@runtime_checkable
 class ExportsDLPack(Protocol):
-    """An array of any library that follows the protocol."""
+    """An array of any library that follows the protocol. `exports_dlpack` says whether something is one."""
 
     def __dlpack__(self, **_: Any) -> Any: ...
     def __dlpack_device__(self) -> tuple[int, int]: ...
@@ -101,6 +100,11 @@ class DLPackArray:
     capsule: object
 
 
+def exports_dlpack(value: object) -> bool:
+    """Whether it has the methods; `isinstance` with a protocol takes ten times as long."""
+    return hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__")
+
+
 def read_dlpack(exporter: ExportsDLPack) -> DLPackArray:
     """The array behind an exporter, without a copy.
 
@@ -137,13 +141,7 @@ def _read(tensor: Any, read_only: bool, capsule: object) -> DLPackArray:  # noqa
     return DLPackArray(address, element, name, shape, strides, read_only, capsule)
 
 
-_is_valid_type = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)
-_pointer_type = ctypes.PYFUNCTYPE(ctypes.c_size_t, ctypes.py_object, ctypes.c_char_p)
-
-
-def _is_valid(capsule: object, name: bytes) -> bool:
-    return bool(cast("int", _is_valid_type(("PyCapsule_IsValid", ctypes.pythonapi))(capsule, name)))
-
-
-def _pointer(capsule: object, name: bytes) -> int:
-    return cast("int", _pointer_type(("PyCapsule_GetPointer", ctypes.pythonapi))(capsule, name))
+_is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_IsValid", ctypes.pythonapi))
+_pointer = ctypes.PYFUNCTYPE(ctypes.c_size_t, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)

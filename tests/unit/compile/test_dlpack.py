@@ -133,6 +133,18 @@ def test_an_exporter_that_gives_no_capsule_is_refused_with_its_reason(exporter: 
         double(exporter(ramp()), ramp())
 
 
+class Negated(New):
+    """A view of Torch's that negates when it is read."""
+
+    def is_neg(self) -> bool:
+        return True
+
+
+def test_a_tensor_whose_memory_holds_other_values_is_refused() -> None:
+    with pytest.raises(DispatchError, match=r"TW651.*resolve_neg"):
+        double(Negated(ramp()), ramp())
+
+
 def test_strides_of_a_tensor_are_held_to_the_same_rules() -> None:
     with pytest.raises(DispatchError, match="TW653"):
         double(New(ramp()[::-1]), ramp())
