@@ -122,20 +122,22 @@ class Trace:
     records: tuple[PassRecord, ...]
 
     def render(self) -> str:
-        """A line for each pass."""
-        rows = [
-            f"{r.name:<28} {r.changes:>5} changes  {r.seconds * 1e3:8.2f} ms  {r.digest[:12]}" for r in self.records
-        ]
+        """A line for each pass, and under it what the pass says."""
+        rows: list[str] = []
+        for r in self.records:
+            rows.append(f"{r.name:<28} {r.changes:>5} changes  {r.seconds * 1e3:8.2f} ms  {r.digest[:12]}")
+            rows += [f"  {note}" for note in r.notes]
         return "\n".join(rows)
 
 
 def run_pipeline(module: ModuleOp, passes: Sequence[TilePass], *, target: TargetModel | None = None) -> Trace:
-    """Runs the passes in order on `module`, in place, and verifies after each.
+    """Runs the passes in order on `module`, in place, and verifies after each that changed something.
 
     Raises InternalError (TW922) that names the pass which failed, left an invalid module or lost a place, with a file
     holding the module as that pass received it.
     """
     original = module.clone()
+    digest = structural_hash(module)
     records: list[PassRecord] = []
     for index, step in enumerate(passes):
         unplaced = set(_unplaced(module))
@@ -149,8 +151,10 @@ def run_pipeline(module: ModuleOp, passes: Sequence[TilePass], *, target: Target
             blame = _Blame(step.name, f"fails with {type(error).__name__}: {error}", ())
             raise _guilty(blame, UNKNOWN, original, passes[:index]) from error
         seconds = time.perf_counter() - begin
-        _check(module, unplaced, step, original, passes[:index], target)
-        records.append(PassRecord(step.name, rewriter.changes, seconds, structural_hash(module), tuple(rewriter.notes)))
+        if rewriter.changes:
+            _check(module, unplaced, step, original, passes[:index], target)
+            digest = structural_hash(module)
+        records.append(PassRecord(step.name, rewriter.changes, seconds, digest, tuple(rewriter.notes)))
     return Trace(tuple(records))
 
 

@@ -63,6 +63,7 @@ class LosePlace(TilePass):
         op = found(module, AbsOp)[0]
         assert op.parent is not None
         op.parent.insert_op_before(ConstantOp(0, I64), op)
+        rewriter.changes += 1
 
 
 @dataclass(frozen=True)

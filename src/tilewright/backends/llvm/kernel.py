@@ -109,7 +109,7 @@ def compile_kernel(
         scheduled = schedule(lowered.module)
         source = emit_module(lowered.module, scheduled)
     report = CpuReport(trace, decided, records, scheduled)
-    _dump(options.name or kernel.name, {"tile": tiles.text(), "xir": print_module(lowered.module), "ll": source})
+    _dump(options.name or kernel.name, tiles, lowered, source)
     return _compiled(lowered, report, source, options.name or kernel.name)
 
 
@@ -143,15 +143,15 @@ def _compiled(lowered: Lowered, report: CpuReport, source: str, name: str) -> Co
     )
 
 
-def _dump(name: str, stages: Mapping[str, str]) -> None:
+def _dump(name: str, tiles: Kernel, lowered: Lowered, source: str) -> None:
     """Every stage as a file, where the settings name a folder."""
     folder = config().dump_dir
     if folder is None:
         return
     folder.mkdir(parents=True, exist_ok=True)
-    stem = "".join(c if c.isalnum() else "_" for c in name)
+    stages = {"tile": tiles.text(), "xir": print_module(lowered.module), "ll": source}
     for suffix, text in stages.items():
-        (folder / f"{stem}.{suffix}").write_text(text, encoding="utf-8")
+        (folder / f"{name}.{suffix}").write_text(text, encoding="utf-8")
 
 
 def overlapping(pairs: frozenset[tuple[int, int]], ranges: Sequence[tuple[int, int]]) -> bool:

@@ -50,7 +50,8 @@ def run_pipeline(module: ModuleOp, passes: Sequence[XirPass]) -> tuple[PassRecor
         start = perf_counter()
         changed = step.apply(module)
         spent = perf_counter() - start
-        _check(module, step.name, placed=placed)
+        if changed:
+            _check(module, step.name, placed=placed)
         total = perf_counter() - start
         records.append(PassRecord(step.name, changed, _count(module), spent * 1e3, total * 1e3))
     return tuple(records)
