@@ -12,6 +12,7 @@ from tilewright.core.errors import DispatchError, TileTypeError
 from tilewright.core.source import user_span
 from tilewright.ir.types import compact_strides
 from tilewright.lang.signature import ParameterDefinition, TensorShape
+from tilewright.lang.views import ViewBase
 from tilewright.numerics.arrays import Array, from_numpy
 
 from .addresses import array_address
@@ -127,6 +128,8 @@ def _why_not(value: object) -> str:
         return "its mask would be lost"
     if isinstance(value, TensorShape):
         return "it is a shape without memory, for capture"
+    if isinstance(value, ViewBase):
+        return "it belongs to a kernel that is being captured, where a helper function can be called but no kernel"
     if value is None:
         return "the parameter is not optional"
     if isinstance(value, np.ndarray):

@@ -13,47 +13,55 @@ _SCALARS = (bool, int, float, complex, str, bytes, type(None))
 
 
 class Watch:
-    """Whether everything that captures read from outside is as it was.
+    """Whether everything that captures read from outside is as it was: `holds()`.
 
     A value that cannot change in place (a number, a string, a function, a module) is unchanged when the same object is
     still there. Everything else, and every name that now has another object, is left to the guards.
     """
 
-    __slots__ = ("_guards", "_loose", "_tables")
+    __slots__ = ("_guards", "_loose", "_quick", "holds")
 
     def __init__(self, guards: Sequence[CaptureGuards]) -> None:
         self._guards = tuple(guards)
-        reads = [read for each in guards for read in each.reads]
         tables: dict[int, tuple[Mapping[str, object], dict[str, object]]] = {}
         loose: list[Callable[[], bool]] = []
-        for read in reads:
+        for read in [read for each in guards for read in each.reads]:
             table = _table(read.owner)
             if table is not None and table.get(read.name, self) is read.value and _is_fixed(read.value):
                 tables.setdefault(id(table), (table, {}))[1][read.name] = read.value
             else:
                 loose.append(read.holds)
-        self._tables = [_check(table, values) for table, values in tables.values()]
+        self._quick = [self._one_table(*_check(table, values)) for table, values in tables.values()]
         self._loose = loose
+        single = len(tables) == 1 and not loose  # nearly always: names of one module
+        self.holds: Callable[[], bool] = self._quick[0] if single else self._all
 
-    def holds(self) -> bool:
-        """Whether a result of these captures may still be used."""
-        for table, names, values in self._tables:
+    def _one_table(
+        self, table: Mapping[str, object], names: "_Names", values: tuple[object, ...]
+    ) -> Callable[[], bool]:
+        def holds() -> bool:
             try:
-                same = all(map(is_, names(table), values))
+                return all(map(is_, names(table), values)) or self._exactly()
             except KeyError:  # a name is gone
-                same = False
-            if not same:
-                return all(each.holds() for each in self._guards)
-        return all(check() for check in self._loose)
+                return self._exactly()
+
+        return holds
+
+    def _all(self) -> bool:
+        return all(check() for check in self._quick) and all(check() for check in self._loose)
+
+    def _exactly(self) -> bool:
+        return all(each.holds() for each in self._guards)
 
 
-_Check = tuple[Mapping[str, object], Callable[[Mapping[str, object]], Iterable[object]], tuple[object, ...]]
+_Names = Callable[[Mapping[str, object]], Iterable[object]]
+_Check = tuple[Mapping[str, object], _Names, tuple[object, ...]]
 
 
 def _check(table: Mapping[str, object], values: Mapping[str, object]) -> _Check:
     """The names twice where there is one, because `itemgetter` gives a tuple from two names on."""
     names = [*values, *values] if len(values) == 1 else [*values]
-    get = cast("Callable[[Mapping[str, object]], Iterable[object]]", itemgetter(*names))
+    get = cast("_Names", itemgetter(*names))
     return table, get, tuple(values[name] for name in names)
 
 

@@ -287,6 +287,15 @@ def test_what_does_not_fit_is_refused_before_memory_is_touched(what: str) -> Non
     assert "test_calls.py" in str(error.value)
 
 
+def test_a_kernel_is_no_helper_of_another() -> None:
+    @tile.kernel
+    def outer(x: ConstView1[f32], y: View1[f32]):
+        double(x, y)
+
+    with pytest.raises(DispatchError, match=r"TW651.*helper function"):
+        outer(ramp(), ramp())
+
+
 def test_a_refusal_after_a_good_call_of_the_same_look() -> None:
     """The fast path tells a read-only array from a writable one."""
     y = np.zeros(10, np.float32)
