@@ -5,20 +5,23 @@ from collections.abc import Iterator
 from xdsl.dialects.builtin import Float8E4M3FNType, Float8E5M2Type
 from xdsl.ir import Operation, SSAValue
 
+from tilewright.analysis.overlap import overlap_of
+from tilewright.core.abi import Usage
 from tilewright.core.codes.unsupported import (
-    ARGUMENT_NOT_COMPACT,
     DTYPE_NOT_ON_ROUTE,
     HALF_ACCUMULATOR,
     OP_NOT_ON_ROUTE,
     ROOT_NOT_ONE_PARALLEL,
     SCOPE_NOT_ON_ROUTE,
+    WRITTEN_OVERLAP,
 )
 from tilewright.core.diagnostics import Diagnostic
 from tilewright.core.errors import UnsupportedError
+from tilewright.ir.effects import usage
 from tilewright.ir.kernel import Kernel
 from tilewright.ir.location import span_of
 from tilewright.ir.ops import elementwise, memory, regions, tiles
-from tilewright.ir.types import ViewType, compact_strides, dtype_of, element_of, is_element
+from tilewright.ir.types import ViewType, dtype_of, element_of, is_element
 
 __all__ = ["ROUTE", "admit"]
 
@@ -51,23 +54,15 @@ def _root(kernel: Kernel) -> tuple[regions.ParallelOp | None, list[Diagnostic]]:
 
 
 def _arguments(kernel: Kernel) -> Iterator[Diagnostic]:
-    for parameter, argument in zip(kernel.parameters, kernel.op.body.block.args, strict=True):
+    for parameter, argument, use in zip(kernel.parameters, kernel.op.body.block.args, usage(kernel.op), strict=True):
         span = span_of(kernel.op)
         if not isinstance(argument.type, ViewType):
             yield OP_NOT_ON_ROUTE.at(span, op=f"the scalar parameter {parameter.name}", route=ROUTE)
             continue
-        expected = compact_strides(parameter.shape)
-        if _differs(parameter.shape, parameter.strides, expected):
-            yield ARGUMENT_NOT_COMPACT.at(
-                span, name=parameter.name, shape=parameter.shape, strides=parameter.strides, expected=expected
-            )
-
-
-def _differs(shape: tuple[int, ...], strides: tuple[int, ...], expected: tuple[int, ...]) -> bool:
-    """Whether the strides matter and are not the compact ones. Axes of extent 1 and empty arrays have no stride that matters."""
-    if 0 in shape:
-        return False
-    return any(n > 1 and have != want for n, have, want in zip(shape, strides, expected, strict=True))
+        reason = overlap_of(argument.type) if Usage.WRITE in use else ""
+        if reason:
+            facts = parameter.shape, parameter.strides
+            yield WRITTEN_OVERLAP.at(span, name=parameter.name, shape=facts[0], strides=facts[1], reason=reason)
 
 
 def _operation(op: Operation) -> Iterator[Diagnostic]:

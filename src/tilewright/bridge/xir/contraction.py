@@ -101,7 +101,9 @@ def plan_contraction(op: MmaOp, setting: Setting) -> Outcome:
     split = any(_depth(op, dim) > 1 for dim in roles.contracted if dim != k)
     sink = _Sink(op, op.result, ()) if split else _sink_of(op, setting)
     direct = {value: _is_direct(value, sink.op, setting) for value in (op.a, op.b)}
-    candidates = [_priced(op, setting, direct, dim, swapped=swapped) for swapped, dim in _choices(op, roles, setting.choice.fixed)]
+    candidates = [
+        _priced(op, setting, direct, dim, swapped=swapped) for swapped, dim in _choices(op, roles, setting.choice.fixed)
+    ]
     best = min(candidates, key=lambda candidate: candidate.cost)
     if isinstance(sink.op, StoreOp) and _store_stride(sink.op, best.lane) != 1:
         sink = _Sink(op, op.result, ())
@@ -155,8 +157,10 @@ def _choices(op: MmaOp, roles: Roles, fixed: frozenset[int]) -> list[tuple[bool,
 
 
 def _inner(op: MmaOp, roles: Roles) -> DimAttr:
-    """The contracted dimension that runs inside: the last one that is longer than 1, so that order is kept."""
-    return next((dim for dim in reversed(roles.contracted) if _depth(op, dim) > 1), roles.contracted[-1])
+    """The contracted dimension that runs inside: an empty one, else the last one longer than 1, so that order is kept."""
+    empty = (dim for dim in roles.contracted if _depth(op, dim) == 0)
+    longer = (dim for dim in reversed(roles.contracted) if _depth(op, dim) > 1)
+    return (*empty, *longer, roles.contracted[-1])[0]
 
 
 def _depth(op: MmaOp, dim: DimAttr) -> int:

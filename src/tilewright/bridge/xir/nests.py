@@ -56,7 +56,7 @@ def _nest_of(layouts: Layouts, op: Operation) -> NestPlan | None:
             if layouts.storage_of(op.result) is None:
                 return None
             return nest_plan(layouts, "accumulator", [op.result], space_of(op.result))
-        case elementwise.ElementwiseOp() | LoadOp() if is_tile(op.result) and _kept(layouts, op.result):
+        case elementwise.ElementwiseOp() | LoadOp() | tiles.ConstantOp() if _kept(layouts, op.result):
             layouts.storage_of(op.result)
             return nest_plan(layouts, op.name.removeprefix("tile."), [op.result], space_of(op.result))
         case regions.CarryingOp():
@@ -69,7 +69,7 @@ def _nest_of(layouts: Layouts, op: Operation) -> NestPlan | None:
 
 
 def _kept(layouts: Layouts, value: SSAValue) -> bool:
-    return not layouts.placement.is_inline(value)
+    return is_tile(value) and not layouts.placement.is_inline(value)
 
 
 def update_space(op: UpdateOp) -> SpaceAttr:

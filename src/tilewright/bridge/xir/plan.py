@@ -18,6 +18,7 @@ from tilewright.bridge.xir.carries import share_homes
 from tilewright.bridge.xir.cost import CostTerms, Work, element_work, program_work, score
 from tilewright.bridge.xir.explain import render_plan
 from tilewright.bridge.xir.flow import is_anchored
+from tilewright.bridge.xir.fusion import fused_producers
 from tilewright.bridge.xir.layout import Layouts, width_for
 from tilewright.bridge.xir.nests import plan_nests
 from tilewright.bridge.xir.options import PROGRAM, Element, Program, XirOptions
@@ -218,13 +219,15 @@ def _decide(space: _Space, lanes: Program | Element) -> _Choice:
     staged = share_homes(placement)
     layouts = Layouts(placement, space.machine, asked, {})
     nests = plan_nests(layouts)
+    fused = fused_producers(placement, nests)
     storages = {**layouts.storages, **_stages(space, layouts, staged)}
     scratch = sum(_bytes(item.dtype, item.size * (width if program else 1)) for item in storages.values())
     numbers = space.structure.numbers
     decisions = Decisions(
         places={numbers[value]: place for value, place in placement.places.items()},
         storages=storages,
-        nests=nests,
+        nests={position: nest for position, nest in nests.items() if position not in fused},
+        fused=fused,
         contracts={space.structure.position[op]: item for op, item in placement.contracts.items()},
         limits=dict(_limit_plans(space, limits)),
         staged=staged,

@@ -119,6 +119,7 @@ class Decisions:
     nests: Mapping[int, NestPlan] = field(default_factory=dict[int, NestPlan])
     contracts: Mapping[int, ContractPlan] = field(default_factory=dict[int, ContractPlan])
     limits: Mapping[int, LimitPlan] = field(default_factory=dict[int, LimitPlan])
+    fused: Mapping[int, int] = field(default_factory=dict[int, int])
     staged: frozenset[tuple[int, int]] = frozenset()
     disjoint: frozenset[tuple[int, int]] = frozenset()
     scratch_bytes: int = 0

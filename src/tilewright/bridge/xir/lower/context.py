@@ -80,6 +80,7 @@ class Lowering:
     bounds: dict[int, SSAValue] = field(default_factory=dict[int, SSAValue])
     sums: dict[SSAValue, Val] = field(default_factory=dict[SSAValue, Val])
     computing: frozenset[SSAValue] = frozenset()
+    fusing: frozenset[SSAValue] = frozenset()
     active: int | SSAValue | None = None
 
     @property
@@ -158,6 +159,17 @@ class Lowering:
             yield
         finally:
             self.computing = outer
+
+    @contextmanager
+    def fusing_at(self, position: int) -> Generator[None]:
+        """While the fold at a position is computed, so are the tiles that the plan fuses into it."""
+        fused = self.plan.decisions.fused
+        found = [self.operations[op].results[0] for op, fold in fused.items() if fold == position]
+        outer, self.fusing = self.fusing, frozenset(found)
+        try:
+            yield
+        finally:
+            self.fusing = outer
 
     def bound_of(self, dim: int, extent: int) -> SSAValue:
         """How far a loop over a dimension goes: to its extent, or to the end of what is seen in a partial last block."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import prod
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
@@ -24,6 +23,7 @@ from tilewright.ir.kernel import Kernel, Parameter
 from tilewright.ir.location import span_of
 from tilewright.ir.ops.regions import ParallelOp
 from tilewright.ir.ops.tiles import MmaOp
+from tilewright.ir.types import footprint
 from tilewright.xir.builder import XirBuilder
 from tilewright.xir.ops import KernelOp
 from tilewright.xir.types import BufferType
@@ -35,7 +35,8 @@ __all__ = ["Lowered", "lower"]
 @dataclass(frozen=True, slots=True)
 class Lowered:
     """What a backend needs. `argument_order` gives, for each buffer of the entry, the position of the argument it is; arguments that
-    the kernel never touches have no buffer."""
+    the kernel never touches have no buffer.
+    """
 
     module: ModuleOp
     kernel: str
@@ -87,11 +88,11 @@ def _prepare(cx: Lowering, kernel: Kernel, root: ParallelOp) -> None:
 
 
 def _buffer_type(parameter: Parameter) -> BufferType:
-    return BufferType.of(storage_type(parameter.element), prod(parameter.shape))
+    return BufferType.of(storage_type(parameter.element), footprint(parameter.shape, parameter.strides))
 
 
 def _argument(parameter: Parameter, use: Usage) -> KernelArgument:
-    size = prod(parameter.shape) * parameter.element.itemsize
+    size = footprint(parameter.shape, parameter.strides) * parameter.element.itemsize
     return KernelArgument(
         parameter.name, parameter.element, parameter.shape, parameter.strides, size, use, parameter.const
     )

@@ -23,6 +23,7 @@ from tilewright.ir.types import is_tile
 
 __all__ = ["lower_block", "lower_operation"]
 
+
 def lower_block(cx: Lowering, block: Block) -> None:
     """Every operation of a region body, where it stands."""
     for op in block.ops:
@@ -73,18 +74,22 @@ def _define(cx: Lowering, op: Operation, result: SSAValue) -> None:
             cx.env[result] = scalar_value(cx, result)
         return
     storage = cx.storage_of(result)
-    if storage is None:
+    if storage is None or cx.structure.position[op] in cx.plan.decisions.fused:
         return
     if isinstance(op, tiles.MmaOp):
         plain_loops(cx, op, storage, cx.plan.decisions.nests[cx.structure.position[op]])
         return
+    with cx.fusing_at(cx.structure.position[op]):
+        _compute(cx, op, result, storage)
+
+
+def _compute(cx: Lowering, op: Operation, result: SSAValue, storage: Storage) -> None:
     nest = cx.plan.decisions.nests.get(cx.structure.position[op])
-    if nest is not None and nest.fold and isinstance(op, tiles.MapOp):
-        fold = closed_fold_of(op)
-        if isinstance(fold, ClosedFold):
-            fold_to_storage(cx, fold, storage, nest)
-            return
-    _fill(cx, storage, result, op)
+    fold = closed_fold_of(op) if nest is not None and nest.fold and isinstance(op, tiles.MapOp) else None
+    if nest is not None and isinstance(fold, ClosedFold):
+        fold_to_storage(cx, fold, storage, nest)
+    else:
+        _fill(cx, storage, result, op)
 
 
 def _fill(cx: Lowering, storage: Storage, result: SSAValue, op: Operation) -> None:

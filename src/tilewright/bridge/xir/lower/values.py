@@ -10,9 +10,16 @@ import numpy as np
 from xdsl.ir import Block, Operation, SSAValue
 
 from tilewright.bridge.xir.lower import elementwise as rules
-from tilewright.bridge.xir.lower.access import access_index, guards_of, load_from_storage, load_from_view
+from tilewright.bridge.xir.lower.access import (
+    access_index,
+    guards_of,
+    load_from_storage,
+    load_from_view,
+    store_to_storage,
+)
 from tilewright.bridge.xir.lower.context import Lowering, Val, register_type
 from tilewright.bridge.xir.lower.coords import Coord
+from tilewright.bridge.xir.records import Storage
 from tilewright.core.codes.unsupported import OP_NOT_ON_ROUTE
 from tilewright.core.errors import UnsupportedError
 from tilewright.ir.attrs import Policy
@@ -58,6 +65,8 @@ def _tile_value(cx: Lowering, value: SSAValue, point: Point) -> Val:
     if value in cx.sums:
         return cx.sums[value]
     storage = cx.storage_of(value)
+    if storage is not None and value in cx.fusing and value not in cx.computing:
+        return _computed_and_kept(cx, storage, value, point)
     if storage is not None and value not in cx.computing:
         return load_from_storage(cx, storage, value, point)
     owner = value.owner
@@ -72,6 +81,15 @@ def _tile_value(cx: Lowering, value: SSAValue, point: Point) -> Val:
             return map_value(cx, owner, point)
         case _:
             raise UnsupportedError(OP_NOT_ON_ROUTE.at(span_of(value), op=_name(owner), route="xir"))
+
+
+def _computed_and_kept(cx: Lowering, storage: Storage, value: SSAValue, point: Point) -> Val:
+    """The element, which the fold that reads it first also writes to the tile's buffer."""
+    with cx.bare(value):
+        found = _tile_value(cx, value, point)
+    at = dict(zip((dim.number for dim in space_of(value).dims), point, strict=True))
+    store_to_storage(cx, storage, storage.dims, tuple(at[dim] for dim in storage.dims), found)
+    return found
 
 
 def _load(cx: Lowering, op: LoadOp, point: Point) -> Val:
