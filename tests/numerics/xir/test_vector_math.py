@@ -160,7 +160,7 @@ def test_random_bit_patterns(case: Case):
 @pytest.mark.slow
 @pytest.mark.parametrize("case", UNARY, ids=str)
 def test_a_dense_sweep_of_all_bit_patterns(case: Case):
-    """One pattern in 251, a prime, so that every exponent and every low digit occurs; with stride 1 it is exhaustive."""
+    """One pattern in 251, a prime, so that every exponent and low digit occurs; with stride 1 it is exhaustive."""
     stride = 251
     for first in range(0, 1 << BITS, stride * LANES):
         patterns = first + stride * np.arange(LANES, dtype=np.uint64)
