@@ -42,17 +42,26 @@ from tilewright.lang.annotations import (
 )  # fmt: skip
 from tilewright.lang.folds import fold_left, fold_right, ordered_tree, reduce, scan, unordered_tree
 from tilewright.lang.kernel import inline
-from tilewright.lang.library import (
-    gelu,
-    layer_norm,
-    logsumexp,
+from tilewright.lang.library.activations import clamp, elu, gelu, leaky_relu, relu, silu, softplus
+from tilewright.lang.library.indexing import gather, histogram, scatter, scatter_add, segment_reduce, segment_sum
+from tilewright.lang.library.normalization import layer_norm, log_softmax, logsumexp, rms_norm, softmax
+from tilewright.lang.library.rearranging import concatenate, flip, merge_axes, roll, shift, split_axis
+from tilewright.lang.library.scans import cummax, cummin, cumprod, cumsum
+from tilewright.lang.library.sorting import argsort, sort, topk
+from tilewright.lang.library.statistics import (
+    all,
+    any,
+    argmax,
+    argmin,
+    max,
     mean,
-    rms_norm,
-    silu,
-    softmax,
+    min,
+    prod,
     sum,
     var,
+    welford,
 )  # fmt: skip
+from tilewright.lang.library.windows import avg_pool2d, conv2d, max_pool2d, window
 from tilewright.lang.math import (
     abs,
     bitcast,
@@ -85,7 +94,7 @@ from tilewright.lang.math import (
 )  # fmt: skip
 from tilewright.lang.memory import Layout, Memory, layout, memory
 from tilewright.lang.nests import Nest, Region, Scope, parallel
-from tilewright.lang.reducers import Reducer, add, maximum, minimum, mul
+from tilewright.lang.reducers import Reducer, add, bitwise_and, bitwise_or, bitwise_xor, maximum, minimum, mul
 from tilewright.lang.signature import TensorShape, tensor_shape
 from tilewright.lang.spaces import Axis, Coord, Shape, axis, cdiv, coord, shape
 from tilewright.lang.tiles import (
@@ -110,13 +119,17 @@ __all__ = [
     "Axis", "CompileOptions", "ConstView1", "ConstView2", "ConstView3", "ConstView4", "ConstView5", "ConstView6",
     "ConstView7", "ConstView8", "Coord", "CostModel", "Kernel", "Layout", "Lowering", "Memory", "Nest", "PROGRAM",
     "Policy", "Reducer", "Region", "Scalar", "Scope", "Shape", "TensorShape", "Tile", "TileKernel", "View1", "View2",
-    "View3", "View4", "View5", "View6", "View7", "View8", "XirOptions", "abs", "add", "axis", "bf16", "bitcast",
-    "boolean", "bounds", "broadcast_to", "cast", "cdiv", "ceil", "compile", "coord", "cos", "element", "erf", "exp",
-    "exp2", "extract", "f16", "f32", "f64", "float8_e4m3fn", "float8_e5m2", "floor", "fold_left", "fold_right", "full",
-    "gelu", "i16", "i32", "i64", "i8", "inline", "iota", "isinf", "isnan", "ite", "kernel", "layer_norm", "layout",
-    "log", "log2", "logical_and", "logical_not", "logical_or", "logsumexp", "map", "matmul", "maximum", "mean",
-    "memory", "minimum", "mma", "mul", "ordered_tree", "parallel", "pow", "reduce", "reindex", "relabel", "reshape",
-    "rms_norm", "round", "rsqrt", "scalar", "scan", "shape", "sigmoid", "silu", "sin", "softmax", "sqrt", "sum",
-    "tanh", "tensor_shape", "transpose", "trunc", "trunc_div", "trunc_mod", "u16", "u32", "u64", "u8",
-    "unordered_tree", "var", "where", "zeros",
+    "View3", "View4", "View5", "View6", "View7", "View8", "XirOptions", "abs", "add", "all", "any", "argmax",
+    "argmin", "argsort", "avg_pool2d", "axis", "bf16", "bitcast", "bitwise_and", "bitwise_or", "bitwise_xor",
+    "boolean", "bounds", "broadcast_to", "cast", "cdiv", "ceil", "clamp", "compile", "concatenate", "conv2d", "coord",
+    "cos", "cummax", "cummin", "cumprod", "cumsum", "element", "elu", "erf", "exp", "exp2", "extract", "f16", "f32",
+    "f64", "flip", "float8_e4m3fn", "float8_e5m2", "floor", "fold_left", "fold_right", "full", "gather", "gelu",
+    "histogram", "i16", "i32", "i64", "i8", "inline", "iota", "isinf", "isnan", "ite", "kernel", "layer_norm",
+    "layout", "leaky_relu", "log", "log2", "log_softmax", "logical_and", "logical_not", "logical_or", "logsumexp",
+    "map", "matmul", "max", "max_pool2d", "maximum", "mean", "memory", "merge_axes", "min", "minimum", "mma", "mul",
+    "ordered_tree", "parallel", "pow", "prod", "reduce", "reindex", "relabel", "relu", "reshape", "rms_norm", "roll",
+    "round", "rsqrt", "scalar", "scan", "scatter", "scatter_add", "segment_reduce", "segment_sum", "shape", "shift",
+    "sigmoid", "silu", "sin", "softmax", "softplus", "sort", "split_axis", "sqrt", "sum", "tanh", "tensor_shape",
+    "topk", "transpose", "trunc", "trunc_div", "trunc_mod", "u16", "u32", "u64", "u8", "unordered_tree", "var",
+    "welford", "where", "window", "zeros",
 ]  # fmt: skip

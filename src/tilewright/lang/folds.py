@@ -77,19 +77,20 @@ def _expanded(source: StagedBase, axes: Sequence[Axis], reducer: Reducer, policy
     folded = [item for item in space.axes if any(item.dim == axis.dim for axis in axes)]
     kept = SpaceAttr.of(item for item in space.axes if item not in folded)
 
+    wide = accumulator(source.dtype)
+
     def fold(indices: Sequence[SSAValue]) -> SSAValue:
         fixed = dict(zip(kept.dims, indices, strict=True))
-        return _fold(tile, fixed, folded, reducer, policy, source.dtype)
+        return _fold(tile, fixed, folded, reducer, policy, wide)
 
-    return build_map(source.dtype, kept, fold)
+    return cast_to(source.dtype, StagedBase(build_map(wide, kept, fold), current("reduce")))
 
 
 def _fold(
     tile: SSAValue, fixed: dict[DimAttr, SSAValue], folded: Sequence[AxisAttr], reducer: Reducer, policy: Policy,
-    dtype: type[DType],
+    wide: type[DType],
 ) -> SSAValue:  # fmt: skip
-    """The fold of one fiber, as a scalar of `dtype`."""
-    wide = accumulator(dtype)
+    """The fold of one fiber, as a scalar of the type it is carried in."""
     seed = constant(wide, reducer.identity(wide))
     space = SpaceAttr.of(folded)
     capture, span = current("reduce"), user_span()
@@ -104,8 +105,7 @@ def _fold(
     pair = (contribution, total) if policy is Policy.FOLD_RIGHT else (total, contribution)
     emit(YieldOp([use(reducer(*pair))]), span)
     capture.leave(frame)
-    op = emit(ReduceOp(space, [seed], policy=policy, body=Body(block)), span)
-    return cast_to(dtype, StagedBase(op.results[0], capture))
+    return emit(ReduceOp(space, [seed], policy=policy, body=Body(block)), span).results[0]
 
 
 def scan(

@@ -1,0 +1,1 @@
+"""Sums of products by a formula."""
