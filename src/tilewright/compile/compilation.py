@@ -1,6 +1,5 @@
 """`compile`: a captured kernel and a device give a shader, or one coded refusal."""
 
-from math import prod
 from typing import Unpack
 
 from tilewright.core.abi import CompileOptions, KernelArgument, KernelMetadata, Usage
@@ -10,6 +9,7 @@ from tilewright.core.errors import PlanError, TilewrightError, UnsupportedError,
 from tilewright.core.source import user_span
 from tilewright.ir.effects import usage
 from tilewright.ir.kernel import Kernel, Parameter
+from tilewright.ir.types import footprint
 from tilewright.ir.verify import verify_or_raise
 from tilewright.lang.kernel import KernelDefinition
 from tilewright.runtime.device import Device
@@ -91,6 +91,6 @@ def _arguments(kernel: Kernel) -> tuple[KernelArgument, ...]:
 
 
 def _argument(parameter: Parameter, used: Usage) -> KernelArgument:
-    size = prod(parameter.shape) * parameter.element.itemsize
+    size = footprint(parameter.shape, parameter.strides) * parameter.element.itemsize
     facts = parameter.element, parameter.shape, parameter.strides, size, used, parameter.const
     return KernelArgument(parameter.name, *facts)

@@ -291,6 +291,13 @@ def compact_strides(extents: Sequence[int]) -> tuple[int, ...]:
     return tuple(reversed(steps))
 
 
+def footprint(extents: Sequence[int], strides: Sequence[int]) -> int:
+    """How many elements lie from the first to the last one of a view, both counted; 0 for an empty one."""
+    if 0 in extents:
+        return 0
+    return 1 + sum((extent - 1) * step for extent, step in zip(extents, strides, strict=True))
+
+
 def tile_type(value: SSAValue) -> TileType:
     """The type of a value known to be a tile. This is the one cast from xDSL's untyped values."""
     return cast(TileType, value.type)

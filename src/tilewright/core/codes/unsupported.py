@@ -53,11 +53,11 @@ ROOT_NOT_ONE_PARALLEL = Code(
     help="put all work of the kernel into one root parallel, or split it into several kernels",
 )
 
-ARGUMENT_NOT_COMPACT = Code(
+WRITTEN_OVERLAP = Code(
     421,
-    "argument {name} of shape {shape} has strides {strides}, and this route takes only row-major ones, {expected}",
-    why="the address arithmetic of this route is that of a compact row-major array; nothing is ever copied behind your back",
-    help="pass a compact array, for example numpy.ascontiguousarray(x)",
+    "argument {name} of shape {shape} has strides {strides} and is written, but {reason}",
+    why="a store to one element would change another, in no order; only what is read may repeat its elements",
+    help="write to an array whose elements are distinct in memory, for example a new one",
 )
 
 SCOPE_NOT_ON_ROUTE = Code(
