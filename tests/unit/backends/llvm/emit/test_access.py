@@ -54,16 +54,17 @@ def test_vectors_are_loaded_and_stored_under_masks(element: Attribute, mask: str
 @pytest.mark.parametrize("element", [f32, i8, f64], ids=str)
 def test_gathers_and_scatters(pattern: str, mask: str, element: Attribute) -> None:
     lanes, size = 8, 40
-    p = Program((element, size), (element, size), (i64, 1))
+    p = Program((element, size), (element, size), (i64, 1), (element, lanes))
     b, n = p.b, p.b.load(p.buffers[2], 0)
     where = INDICES[pattern](b, n, lanes)
     values = b.gather(p.buffers[0], where, mask=MASKS[mask](b, n, lanes))
+    b.store(values, p.buffers[3], 0)
     b.scatter(values, p.buffers[1], where, mask=MASKS[mask](b, n, lanes))
     patterns = {
         access.pattern.value for op, access in p.scheduled().accesses.items() if "ter" in op.name or "gather" in op.name
     }
     assert patterns == {pattern}
-    agree(p, [memory(element, size), memory(element, size)[::-1].copy(), np.array([5])])
+    agree(p, [memory(element, size), memory(element, size)[::-1].copy(), np.array([5]), memory(element, lanes)])
 
 
 def test_lanes_that_are_off_may_point_anywhere() -> None:

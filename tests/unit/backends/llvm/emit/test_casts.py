@@ -49,7 +49,8 @@ def between(values: Array) -> Array:
 
 def check(source: Attribute, target: Attribute, values: Array, build: Build, lanes: int = LANES) -> None:
     with np.errstate(all="ignore"):
-        given = np.resize(values, -(-len(values) // lanes) * lanes).astype(storage_dtype(source))
+        given = np.resize(values, -(-len(values) // lanes) * lanes)
+        given = given if given.dtype == storage_dtype(source) else given.astype(storage_dtype(source))
     p = Program((source, len(given)), (target, len(given)))
     with p.b.for_(0, len(given), lanes) as loop:
         p.b.store(build(p.b, p.b.load(p.buffers[0], loop.index, lanes)), p.buffers[1], loop.index)
@@ -87,9 +88,27 @@ def test_double_narrows_to_single() -> None:
     check(f64, f32, values, lambda b, x: b.truncf(x, f32))
 
 
+POWERS = np.int64(1) << np.arange(62)
+TIES = np.concatenate([(POWERS[16:] >> bits) + offset for bits in (2, 3, 4, 8, 9, 11, 12) for offset in (-1, 0, 1)])
 INTEGERS = np.unique(
-    np.concatenate([sign * (np.int64(1) << np.arange(62)) + offset for sign in (1, -1) for offset in (-1, 0, 1, 3)])
+    np.concatenate(
+        [
+            *(sign * POWERS + offset for sign in (1, -1) for offset in (-1, 0, 1, 3)),
+            *(sign * (np.tile(POWERS[16:], len(TIES) // 46) + TIES) for sign in (1, -1)),
+        ]
+    )
 )
+"""Powers of two and their neighbours; and powers plus half a unit of the last place of small formats, and one beside."""
+
+
+@pytest.mark.parametrize("target", STORAGE, ids=str)
+def test_nans_stay_nans_wherever_their_payload_is(target: Attribute) -> None:
+    singles = np.array([0x7F800001, 0xFF800001, 0x7FC00000, 0x7F80FFFF, 0x7FFFFFFF, 0x7F810000], np.uint32).view(
+        np.float32
+    )
+    check(f32, target, singles.view(np.float32), lambda b, x: b.truncf(x, target), lanes=2)
+    doubles = np.array([0x7FF0000000000001, 0xFFF8000000000000, 0x7FF00000FFFFFFFF, 0x7FFFFFFFFFFFFFFF], np.uint64)
+    check(f64, target, doubles.view(np.float64), lambda b, x: b.truncf(x, target), lanes=2)
 
 
 @pytest.mark.parametrize("source", [i8, i16, i32, i64], ids=str)
