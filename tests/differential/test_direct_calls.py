@@ -75,6 +75,19 @@ def test_a_result_may_replace_an_operand() -> None:
     assert np.array_equal(a, expected)
 
 
+@pytest.mark.parametrize("place", [np.s_[:, ::2], np.s_[1:, 2:67], np.s_[3:40:2, 5:70:3]], ids=str)
+def test_arrays_may_lie_in_memory_in_any_order(place: tuple[slice, slice]) -> None:
+    """Operands and results with gaps, and columns first; the gaps keep what they hold."""
+    memory = values(60, 140)
+    a, b, kept = memory[place], np.asfortranarray(memory[place]), memory.copy()
+    result = np.full_like(memory, 7)
+    add(a, b, result[place])
+    assert np.array_equal(result[place], a + b)
+    assert np.array_equal(memory, kept)
+    result[place] = 7
+    assert (result == 7).all()
+
+
 def test_a_changed_global_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     y = np.zeros(5, np.float32)
     for factor in (2.0, 3.0, 2.0):

@@ -42,8 +42,10 @@ def _array(argument: KernelArgument, address: int) -> Array:
     dtype = numpy_dtype(argument.element)
     if not prod(argument.shape):
         return np.empty(argument.shape, dtype)
-    memory = (c_char * argument.minimum_size_bytes).from_address(address)
-    return np.frombuffer(memoryview(memory), dtype).reshape(argument.shape)
+    last = sum((extent - 1) * step for extent, step in zip(argument.shape, argument.strides, strict=True))
+    memory = (c_char * ((last + 1) * dtype.itemsize)).from_address(address)
+    steps = [step * dtype.itemsize for step in argument.strides]
+    return np.ndarray(argument.shape, dtype, memoryview(memory), strides=steps)
 
 
 @dataclass
