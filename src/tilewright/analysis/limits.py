@@ -50,11 +50,15 @@ def limits_of(root: regions.ParallelOp, forms: Forms) -> Mapping[DimAttr, Limit]
 
 
 def _is_block(root: regions.ParallelOp, limit: Limit) -> bool:
-    """Whether the offset is a whole number of extents of the axis along one root axis: then only the last block is partial."""
+    """Whether the offset is a whole number of extents of the axis along one root axis, and only the last block is partial."""
     if limit.offset.constant or len(limit.offset.terms) > 1:
         return False
-    indices: set[Atom] = set(root.indices)
-    return all(atom in indices and factor == extent_of(root, limit.dim) for atom, factor in limit.offset.terms.items())
+    extent = extent_of(root, limit.dim)
+    blocks = dict[Atom, int](zip(root.indices, root.space.extents, strict=True))
+    if any(atom not in blocks or factor != extent for atom, factor in limit.offset.terms.items()):
+        return False
+    count = next((blocks[atom] for atom in limit.offset.terms), 1)
+    return limit.size > (count - 1) * extent
 
 
 def _note(op: StoreOp, place: int, form: Form, found: dict[DimAttr, Limit], refused: set[DimAttr]) -> None:
