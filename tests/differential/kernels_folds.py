@@ -1,0 +1,159 @@
+"""Folds and scans of every shape: over nothing, over several dimensions, of several values, that almost are closed folds."""
+
+from tilewright import tile
+from tilewright.ir.kernel import Kernel
+from tilewright.tile import (
+    ConstView1,
+    ConstView2,
+    ConstView3,
+    View1,
+    View2,
+    View3,
+    add,
+    axis,
+    boolean,
+    cast,
+    coord,
+    f16,
+    f32,
+    i32,
+    i64,
+    maximum,
+    minimum,
+    mul,
+    parallel,
+    scan,
+    shape,
+    tensor_shape,
+)
+
+__all__ = ["KERNELS"]
+
+KERNELS: dict[str, Kernel] = {}
+
+
+@tile.kernel
+def several(X: ConstView3[i32], A: View1[i32], B: View1[i32], C: View2[i32], D: View1[i32]):
+    a, b, c, one = axis("a", X.shape[0]), axis("b", X.shape[1]), axis("c", X.shape[2]), axis("one", 1)
+    for _ in parallel(shape(1)):
+        x = X[coord(0, 0, 0), shape(a, b, c)]
+        A.at(coord(0), shape(b)).store(tile.reduce(x, (a, c), add))
+        B.at(coord(0), shape(c)).store(tile.reduce(x, (b, a), mul))
+        C.at(coord(0, 0), shape(a, c)).store(tile.reduce(x, b, add))
+        D[0].store(tile.reduce(x, (a, b, c), add).at(coord()))
+
+
+for extents in ((3, 4, 18), (2, 1, 1), (3, 0, 18), (18, 5, 0), (0, 4, 3), (1, 70, 2)):
+    KERNELS["folds over several of {} by {} by {}".format(*extents)] = several.capture(
+        tensor_shape(*extents), tensor_shape(extents[1]), tensor_shape(extents[2]),
+        tensor_shape(extents[0], extents[2]), tensor_shape(1),
+    )  # fmt: skip
+
+
+@tile.kernel
+def extremes(X: ConstView2[f32], H: ConstView2[f16], M: View1[f32], N: View1[f32], P: View1[f16], Q: View1[f16]):
+    r, c = axis("r", 4), axis("c", 37)
+    for _ in parallel(shape(1)):
+        x, h = X[coord(0, 0), shape(r, c)], H[coord(0, 0), shape(r, c)]
+        broken = tile.ite(x > 1.5, x * 0.0 / 0.0, x)
+        M.at(coord(0), shape(r)).store(tile.reduce(broken, c, maximum))
+        N.at(coord(0), shape(r)).store(tile.reduce(x / 0.0, c, minimum))
+        P.at(coord(0), shape(r)).store(tile.reduce(h, c, maximum))
+        Q.at(coord(0), shape(r)).store(tile.reduce(h, c, add, policy=tile.fold_left))
+
+
+KERNELS["extremes with infinities and halves"] = extremes.capture(
+    tensor_shape(4, 37), tensor_shape(4, 37), *[tensor_shape(4)] * 4
+)
+
+
+@tile.kernel
+def of_expressions(X: ConstView2[i32], W: ConstView1[i32], S: View1[i32], T: View1[i64]):
+    r, c = axis("r", 5), axis("c", 41)
+    for nest in parallel(shape(2)):
+        x, w = X[coord(nest.index() * 5, 0), shape(r, c)], W[coord(0), shape(c)]
+        weighted = x * w - tile.reduce(x, c, maximum)
+        S.at(coord(nest.index() * 5), shape(r)).store(tile.reduce(weighted, c, add) + tile.reduce(w, c, add))
+        place = tile.ite(weighted > 0, tile.iota(c), 0 - tile.iota(c)) + tile.iota(r)
+        T.at(coord(nest.index() * 5), shape(r)).store(tile.reduce(place, c, maximum))
+
+
+KERNELS["folds of expressions with other folds inside"] = of_expressions.capture(
+    tensor_shape(10, 41), tensor_shape(41), tensor_shape(10), tensor_shape(10)
+)
+
+
+@tile.kernel
+def bits(X: ConstView1[i32], M: ConstView1[boolean], Y: View1[i32], Z: View1[boolean]):
+    e = axis("e", 53)
+    for nest in parallel(shape(1)):
+        x, m = X[coord(0), shape(e)], M[coord(0), shape(e)]
+        both = tile.Reducer("both", lambda a, b: a & b, lambda _: -1)
+        any_ = tile.Reducer("any", lambda a, b: a | b, lambda _: 0)
+        odd = tile.Reducer("odd", lambda a, b: a ^ b, lambda _: 0)
+        Y[0].store(tile.reduce(x, e, both).at(coord()))
+        Y[1].store(tile.reduce(x, e, any_).at(coord()))
+        Y[2].store(tile.reduce(x, e, odd).at(coord()))
+        Z[0].store(tile.reduce(m, e, tile.Reducer("all", lambda a, b: a & b, lambda _: True)).at(coord()))
+        Z[1].store(tile.reduce(m, e, tile.Reducer("some", tile.logical_or, lambda _: False)).at(coord()))
+
+
+KERNELS["folds of bits and truths"] = bits.capture(tensor_shape(53), tensor_shape(53), tensor_shape(3), tensor_shape(2))
+
+
+@tile.kernel
+def almost_closed(X: ConstView1[i32], Y: View1[i32]):
+    e = axis("e", 23)
+    for _ in parallel(shape(1)):
+        x = X[coord(0), shape(e)]
+        twice = tile.Reducer("twice", lambda s, v: s + v * 2, lambda _: 7)
+        less = tile.Reducer("less", lambda s, v: v - s, lambda _: 0)
+        squares = tile.Reducer("squares", lambda s, v: s + s * v, lambda _: 1)
+        Y[0].store(tile.reduce(x, e, twice).at(coord()))
+        Y[1].store(tile.reduce(x, e, less).at(coord()))
+        Y[2].store(tile.reduce(x, e, squares).at(coord()))
+
+
+KERNELS["folds that only look associative"] = almost_closed.capture(tensor_shape(23), tensor_shape(3))
+
+
+@tile.kernel
+def scans(X: ConstView3[i32], A: View3[i32], B: View3[i32], C: View3[i32]):
+    a, b, c = axis("a", X.shape[0]), axis("b", X.shape[1]), axis("c", X.shape[2])
+    for _ in parallel(shape(1)):
+        x = X[coord(0, 0, 0), shape(a, b, c)]
+        A.at(coord(0, 0, 0), shape(a, b, c)).store(scan(x * 2, b, add, exclusive=True, reverse=True))
+        B.at(coord(0, 0, 0), shape(a, b, c)).store(scan(scan(x, c, maximum), a, add))
+        C.at(coord(0, 0, 0), shape(a, b, c)).store(scan(x, c, minimum, exclusive=True, policy=tile.fold_right))
+
+
+for extents in ((3, 4, 18), (1, 1, 1), (3, 0, 2), (2, 3, 0)):
+    KERNELS["scans of {} by {} by {}".format(*extents)] = scans.capture(*[tensor_shape(*extents)] * 4)
+
+
+@tile.kernel
+def softmax_rows(X: ConstView2[f32], Y: View2[f32]):
+    r, c = axis("r", 3), axis("c", 21)
+    for nest in parallel(shape(2)):
+        at = coord(nest.index() * 3, 0)
+        x = X[at, shape(r, c)]
+        top = tile.reduce(x, c, maximum)
+        shifted = (x - top) / (abs(top) + 1.0)
+        total = tile.reduce(shifted, c, add, policy=tile.fold_right)
+        Y.at(at, shape(r, c)).store(shifted / total)
+
+
+KERNELS["a row program of two folds"] = softmax_rows.capture(tensor_shape(6, 21), tensor_shape(6, 21))
+
+
+@tile.kernel
+def by_index(X: ConstView2[f32], Y: View1[f32]):
+    r, c = axis("r", 4), axis("c", 19)
+    for _ in parallel(shape(1)):
+        x = X[coord(0, 0), shape(r, c)]
+        last = tile.map(f32, shape(r), lambda p: x.at(coord(p.index(r), 18 - p.index(r) * 2)))  # noqa: B023
+        widest = tile.map(f32, shape(r, c), lambda p: x.at(coord(3 - p.index(r), p.index(c))) * cast(f32, p.index(c)))  # noqa: B023
+        Y.at(coord(0), shape(r)).store(tile.reduce(widest, c, maximum) + last)
+
+
+KERNELS["folds of maps read by index"] = by_index.capture(tensor_shape(4, 19), tensor_shape(4))
