@@ -28,6 +28,8 @@ _K_BLOCK = 512
 _STREAM_K_BLOCK = 16
 _ROW_BLOCK = 192
 _SKINNY = 64
+_ROWS = 8
+_VECTORS = 8
 
 
 @dataclass(frozen=True)
@@ -246,7 +248,7 @@ def _outcome(
         outer=tuple(dim.number for dim in (*others, *(dim for dim in roles.contracted if dim != _inner(op, roles)))),
         a_direct=direct[row_side],
         b_direct=lane_direct,
-        tile=register_tile(setting.machine, _lanes(op, setting), 1 if best.lane is None else _extent(op, best.lane)),
+        tile=register_tile(setting.machine, _lanes(op, setting), _size_of(op, _number(row)), _size_of(op, lane)),
         sink=structure.position[sink.op],
         value=structure.numbers[sink.value],
         blocking=(0, 0, int(packed)),
@@ -263,11 +265,17 @@ def _pack_here(value: SSAValue, op: MmaOp, setting: Setting) -> bool:
     return isinstance(owner, Operation) and same_type and trips(owner) == trips(op)
 
 
-def register_tile(machine: Machine, lanes: int, columns: int) -> tuple[int, int, int]:
-    """Rows, vectors and lanes of the register tile: rows * vectors accumulators leave room for the operands."""
-    vectors = 1 if columns <= lanes else 2
-    rows = 8 if machine.vector_registers >= 32 or vectors == 1 else 6
-    return rows, vectors, lanes
+def register_tile(machine: Machine, lanes: int, rows: int, columns: int) -> tuple[int, int, int]:
+    """Rows, vectors and lanes of the register tile: rows * vectors accumulators leave room for one row of B and a broadcast.
+
+    Few rows take more vectors, since enough accumulators must be in flight to hide the latency of the multiply-add.
+    """
+    needed, rows = max(1, -(-columns // lanes)), max(1, rows)
+    if rows >= _ROWS:
+        vectors = min(2, needed)
+        return (_ROWS if machine.vector_registers >= 32 or vectors == 1 else 6), vectors, lanes
+    spare = (machine.vector_registers - 2) // (rows + 1)
+    return rows, max(1, min(spare, needed, _VECTORS)), lanes
 
 
 def _number(dim: DimAttr | None) -> int | None:
@@ -309,7 +317,7 @@ def blocked(op: MmaOp, plan: ContractPlan, machine: Machine, *, may_split: bool)
         packed, row_block = True, _ROW_BLOCK
     if not may_split:
         k_block = 0
-    wide = packed and columns >= 256 and machine.vector_registers >= 32
+    wide = packed and columns >= 256 and rows >= _ROWS and machine.vector_registers >= 32
     tile = (plan.tile[0], 3, plan.tile[2]) if wide else plan.tile
     return replace(plan, blocking=(k_block, row_block, int(packed)), tile=tile)
 
