@@ -22,7 +22,7 @@ from tilewright.lang.tiles import iota, map
 from tilewright.lang.values import Number, Operand, Scalar, Tile
 from tilewright.lang.views import View
 
-AnyView = View[Any, Any]
+AnyView = View[Any, Any]  # of any rank
 
 __all__ = ["gather", "histogram", "scatter", "scatter_add", "segment_reduce", "segment_sum"]
 
@@ -59,10 +59,11 @@ def scatter(view: AnyView, coords: Coord, value: Operand, *, where: Operand | No
     def step(point: Sequence[Scalar], _: object) -> Sequence[Scalar]:
         here = dict(zip(space.dims, point, strict=True))
         place = [_at(item, here) for item in coords.items]
-        inside = True if where is None else _at(where, here)
+        inside: Any = True if where is None else _at(where, here)
         for each, extent in zip(place, view.shape, strict=True):
             inside = logical_and(inside, logical_and(each >= 0, each < extent))
-        view[tuple(place)].store(_at(value, here), where=inside)
+        reference: Any = view[tuple(place)]
+        reference.store(_at(value, here), where=inside)
         return ()
 
     repeat(space, (), step)

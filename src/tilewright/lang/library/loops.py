@@ -1,7 +1,6 @@
 """Ordered loops that library algorithms carry tiles and scalars through, made without a `for`."""
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar
 
 from xdsl.ir import Block, SSAValue
 from xdsl.ir import Region as Body
@@ -13,12 +12,11 @@ from tilewright.ir.types import I64, SpaceAttr
 from tilewright.lang.base import use
 from tilewright.lang.context import Frame, current, emit
 from tilewright.lang.spaces import Axis
-from tilewright.lang.values import Scalar, Staged, Tile, wrap
+from tilewright.lang.values import Scalar, Tile, wrap
 
 __all__ = ["fold_tiles", "repeat"]
 
-_Step = Callable[[Sequence[Scalar], Sequence[Tile | Scalar]], "Sequence[Staged[object]]"]
-T = TypeVar("T", bound=Tile)
+_Step = Callable[[Sequence[Scalar], Sequence[Tile | Scalar]], Sequence[Tile | Scalar]]
 
 
 def repeat(space: SpaceAttr, start: Sequence[Tile | Scalar], step: _Step) -> list[Tile | Scalar]:

@@ -9,6 +9,7 @@ from tilewright.lang.folds import Axes, as_axes
 from tilewright.lang.math import V, logical_and, where
 from tilewright.lang.operations import typed
 from tilewright.lang.spaces import Coord
+from tilewright.lang.tiles import scalar
 from tilewright.lang.values import Number, Scalar, Tile
 
 __all__ = ["bounded", "count_of", "widened", "zero_of"]
@@ -36,6 +37,8 @@ def bounded(tile: Tile, place: Sequence[Scalar], doubtful: Sequence[int], fill: 
     Not even an element that is thrown away is taken from outside.
     """
     extents = tile.shape.extents
+    if any(extents[axis] == 0 for axis in doubtful):
+        return fill if isinstance(fill, Scalar) else scalar(tile.dtype, fill)
     inside: Scalar | None = None
     safe = list(place)
     for axis in doubtful:

@@ -22,7 +22,7 @@ from tilewright.lang.nests import Nest
 from tilewright.lang.operations import typed
 from tilewright.lang.reducers import maximum, minimum
 from tilewright.lang.spaces import Axis, Coord
-from tilewright.lang.tiles import iota, map, scalar
+from tilewright.lang.tiles import iota, map, scalar, zeros
 from tilewright.lang.values import Scalar, Tile
 
 __all__ = ["argsort", "sort", "topk"]
@@ -65,6 +65,8 @@ def topk(tile: Tile, axis: Axis, k: Axis, *, largest: bool = True) -> tuple[Tile
 
 def _ordered(tile: Tile, axis: Axis, out: Axis, *, descending: bool) -> Tile:
     """The places of the first elements in order, along `out`."""
+    if axis.extent == 0:
+        return zeros(i64, replaced(tile.shape, axis, (out,)))
     size = 1 << max(axis.extent - 1, 0).bit_length()
     padded = axis if size == axis.extent else _fresh("sorted", size)
     key = _key(tile, descending=descending)
