@@ -1,4 +1,4 @@
-"""Captured kernels whose arguments lie in memory in other ways: the same kernel, other strides, memory to put them in."""
+"""Captured kernels whose arguments lie in memory in other ways: other strides, and memory to put them in."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ LAYOUTS: Mapping[str, Strides] = {
 
 
 def restrided(kernel: Kernel, strides: Strides, *, repeated: bool = False) -> Kernel:
-    """The kernel on arguments with other strides; with `repeated` arguments that are only read have stride 0 on axis 0."""
+    """The kernel on arguments with other strides; `repeated` gives those that are only read stride 0 on axis 0."""
     module = kernel.module.clone()
     moved = Kernel(module, kernel.name)
     for argument, use in zip(list(moved.op.body.block.args), usage(moved.op), strict=True):

@@ -1,6 +1,6 @@
 """Arguments that are strided, transposed, padded or repeated: every kernel of the route battery, bit for bit."""
 
-from functools import lru_cache
+from functools import cache
 
 import numpy as np
 import pytest
@@ -19,13 +19,13 @@ EXACT = sorted(set(KERNELS) - REGROUPED)
 PLACES = [(name, False) for name in LAYOUTS] + [("padded rows", True), ("columns first", True)]
 
 
-@lru_cache(maxsize=None)
-def moved(name: str, layout: str, repeated: bool) -> Kernel:  # noqa: FBT001  part of what is tested
+@cache
+def moved(name: str, layout: str, repeated: bool) -> Kernel:
     return restrided(KERNELS[name], LAYOUTS[layout], repeated=repeated)
 
 
-@lru_cache(maxsize=None)
-def expected(name: str, layout: str, repeated: bool) -> list[Memory]:  # noqa: FBT001  part of what is tested
+@cache
+def expected(name: str, layout: str, repeated: bool) -> list[Memory]:
     kernel = moved(name, layout, repeated)
     memories = lay_out(kernel.parameters)
     interpret(kernel, [memory.array for memory in memories])
@@ -37,30 +37,34 @@ def require_same(kernel: Kernel, want: list[Memory], got: list[Memory]) -> None:
         assert a.same_bytes(b), parameter.name
 
 
+def require_device(name: str, layout: str, repeated: bool, threads: int) -> None:
+    kernel = moved(name, layout, repeated)
+    memories = lay_out(kernel.parameters)
+    run_on_device(kernel, [memory.address for memory in memories], threads=threads)
+    require_same(kernel, expected(name, layout, repeated), memories)
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_every_kernel_in_one_place_on_the_device_and_in_xir(name: str) -> None:
+    """Kernels take turns with places, ways and threads here; `make test-all` has all of them."""
+    turn = EXACT.index(name)
+    require_device(name, *PLACES[turn % len(PLACES)], threads=(1, 2, 8)[turn % 3])
+    require_route(name, list(LAYOUTS)[turn % len(LAYOUTS)], list(WAYS)[turn % len(WAYS)])
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(("layout", "repeated"), PLACES)
 @pytest.mark.parametrize("name", EXACT)
-def test_the_device_computes_what_the_interpreter_computes(name: str, layout: str, repeated: bool) -> None:
-    kernel = moved(name, layout, repeated)
-    for threads in (1, 8):
-        memories = lay_out(kernel.parameters)
-        run_on_device(kernel, [memory.address for memory in memories], threads=threads)
-        require_same(kernel, expected(name, layout, repeated), memories)
-
-
-WAY_OF = dict(zip(EXACT, (list(WAYS) * len(EXACT))[: len(EXACT)], strict=True))
-
-
-@pytest.mark.parametrize("name", EXACT)
-def test_so_does_xir_in_every_way(name: str) -> None:
-    """Each kernel at one layout and one way here; `make test-all` has all of them."""
-    require_route(name, list(LAYOUTS)[EXACT.index(name) % len(LAYOUTS)], WAY_OF[name])
+def test_every_kernel_in_every_place_on_the_device(name: str, layout: str, repeated: bool) -> None:
+    for threads in (1, 2, 8):
+        require_device(name, layout, repeated, threads)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("name", EXACT)
-def test_so_does_xir_in_all_ways(name: str, layout: str, way: str) -> None:
+def test_every_kernel_in_every_place_and_way_in_xir(name: str, layout: str, way: str) -> None:
     require_route(name, layout, way)
 
 

@@ -6,13 +6,14 @@ from typing import ClassVar
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from tilewright.analysis.affine import Affine, affine_of
 from tilewright.analysis.limits import extent_of
 from tilewright.core.codes.internal import BROKEN_PASS
 from tilewright.core.errors import InternalError
 from tilewright.ir.effects import effect_of
 from tilewright.ir.location import span_of
 from tilewright.ir.ops import elementwise, regions, tiles
-from tilewright.ir.ops.access import LoadOp, StoreOp
+from tilewright.ir.ops.access import LoadElementOp, LoadOp, StoreOp
 from tilewright.ir.ops.base import Effect
 from tilewright.ir.rewrite import TilePass, TileRewriter
 from tilewright.ir.types import I64, AxisAttr, DimAttr, SpaceAttr, space_of
@@ -64,7 +65,34 @@ def why_not_strippable(root: regions.ParallelOp, dim: DimAttr) -> str | None:
             return f"line {span_of(op).line} folds the axis"
         if isinstance(op, tiles.ExtractOp) and not _reads_itself(op, dim):
             return f"line {span_of(op).line} reads other elements along the axis"
+    return _crossing(root, dim)
+
+
+def _crossing(root: regions.ParallelOp, dim: DimAttr) -> str | None:
+    """Why a block may touch what another one writes: all accesses of a written view must move along the axis alike."""
+    whole = AxisAttr.of(dim, extent_of(root, dim))
+    written = {op.view for op in root.walk() if isinstance(op, StoreOp)}
+    places: dict[SSAValue, tuple[int, Affine]] = {}
+    for op in root.walk():
+        if isinstance(op, LoadOp | LoadElementOp | StoreOp) and op.view in written:
+            found = _place_along(root, op, whole)
+            if found is None or places.setdefault(op.view, found) != found:
+                return f"line {span_of(op).line} reaches what another block writes"
     return None
+
+
+def _place_along(
+    root: regions.ParallelOp, op: LoadOp | LoadElementOp | StoreOp, whole: AxisAttr
+) -> tuple[int, Affine] | None:
+    """Along which axis of its view an access moves with the tile axis, and where it starts there in a root instance."""
+    if isinstance(op, LoadElementOp):
+        return None
+    space = space_of(op.value if isinstance(op, StoreOp) else op.result)
+    if whole not in space.axes:
+        return None
+    place = space.axes.index(whole)
+    start = affine_of(op.origin[place])
+    return None if start is None or not start.terms.keys() <= set(root.indices) else (place, start)
 
 
 def _reads_itself(op: tiles.ExtractOp, dim: DimAttr) -> bool:

@@ -8,7 +8,7 @@ from tilewright.backends.llvm.emit.module import emit_module
 from tilewright.backends.llvm.emit.schedule import Schedule, schedule
 from tilewright.backends.llvm.jit import assembly, compile_object
 from tilewright.backends.llvm.machine import host_machine
-from tilewright.bridge.xir import Lowered, Plan, XirOptions, keeps_tiles, lower, plan, retile
+from tilewright.bridge.xir import Lowered, Plan, XirOptions, assumed_disjoint, keeps_tiles, lower, plan, retile
 from tilewright.core.abi import CompileOptions, KernelMetadata, Report
 from tilewright.core.codes.unsupported import NO_DEBUG_CODE
 from tilewright.core.config import config
@@ -88,10 +88,11 @@ def compile_kernel(
     trace = run_tile_passes(tiles.module, CANONICAL)
     constraints = options.xir if isinstance(options.xir, XirOptions) else XirOptions()
     target, workers = machine or host_machine(), threads or config().num_threads
-    if not keeps_tiles(constraints, options.threads_per_group):
+    assumed = frozenset[tuple[int, int]]()
+    if not may_alias and not keeps_tiles(constraints, options.threads_per_group):
         with during("choosing tiles"):
             tiles, chosen = retile(tiles, target, workers)
-        trace = Trace((*trace.records, *chosen.records))
+        trace, assumed = Trace((*trace.records, *chosen.records)), assumed_disjoint(tiles, chosen)
     with during("planning for the CPU"):
         decided = plan(
             tiles,
@@ -110,10 +111,12 @@ def compile_kernel(
         source = emit_module(lowered.module, scheduled)
     report = CpuReport(trace, decided, records, scheduled)
     _dump(options.name or kernel.name, tiles, lowered, source)
-    return _compiled(lowered, report, source, options.name or kernel.name)
+    return _compiled(lowered, report, source, options.name or kernel.name, assumed)
 
 
-def _compiled(lowered: Lowered, report: CpuReport, source: str, name: str) -> CompiledKernel:
+def _compiled(
+    lowered: Lowered, report: CpuReport, source: str, name: str, assumed: frozenset[tuple[int, int]]
+) -> CompiledKernel:
     chosen = report.plan
     realization: Mapping[str, int | str] = {
         "lanes": str(chosen.chosen.lanes),
@@ -139,7 +142,7 @@ def _compiled(lowered: Lowered, report: CpuReport, source: str, name: str) -> Co
         threads=chosen.threads,
         argument_order=lowered.argument_order,
         scratch_bytes=report.schedule.scratch_bytes,
-        disjoint=chosen.decisions.disjoint,
+        disjoint=chosen.decisions.disjoint | assumed,
     )
 
 

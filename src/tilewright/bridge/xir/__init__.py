@@ -3,7 +3,7 @@
 from tilewright.bridge.xir.lower.kernel import Lowered, lower
 from tilewright.bridge.xir.options import PROGRAM, CostModel, Element, Program, XirOptions, element
 from tilewright.bridge.xir.plan import Candidate, Plan, Rejection, plan
-from tilewright.bridge.xir.retile import keeps_tiles, retile
+from tilewright.bridge.xir.retile import assumed_disjoint, keeps_tiles, retile
 
 __all__ = [
     "PROGRAM",
@@ -15,6 +15,7 @@ __all__ = [
     "Program",
     "Rejection",
     "XirOptions",
+    "assumed_disjoint",
     "element",
     "keeps_tiles",
     "lower",

@@ -10,7 +10,9 @@ from xdsl.ir import Operation
 from tilewright.analysis.limits import extent_of
 from tilewright.bridge.xir.admission import admit
 from tilewright.bridge.xir.options import Program, XirOptions
+from tilewright.core.abi import Usage
 from tilewright.core.machine import Machine
+from tilewright.ir.effects import usage
 from tilewright.ir.kernel import Kernel
 from tilewright.ir.ops import regions, tiles
 from tilewright.ir.ops.access import StoreOp
@@ -24,7 +26,7 @@ from tilewright.passes.fold_constants import FoldConstants
 from tilewright.passes.merge_equal_values import MergeEqualValues
 from tilewright.passes.strip_axis import StripAxis, why_not_strippable
 
-__all__ = ["FORGET_BLOCKS", "keeps_tiles", "retile", "strips"]
+__all__ = ["FORGET_BLOCKS", "assumed_disjoint", "keeps_tiles", "retile", "strips"]
 
 FORGET_BLOCKS: tuple[TilePass, ...] = (
     DissolveLoops(),
@@ -56,6 +58,18 @@ def retile(kernel: Kernel, machine: Machine, threads: int) -> tuple[Kernel, Trac
     cuts = tuple(strips(merged, machine, threads))
     records += run_pipeline(module, (*cuts, *AFTER_STRIPS)).records
     return Kernel(module, kernel.name, kernel.rewritten_source), Trace(tuple(records))
+
+
+def assumed_disjoint(kernel: Kernel, trace: Trace) -> frozenset[tuple[int, int]]:
+    """Pairs of arguments that must not overlap now that programs were cut into several.
+
+    Of each pair one is written: a load of the other was a snapshot of before, and two stores had an order.
+    """
+    if not any(record.name == StripAxis.name and record.changes for record in trace.records):
+        return frozenset()
+    used = [(place, use) for place, use in enumerate(usage(kernel.op)) if use is not Usage.NONE]
+    written = [place for place, use in used if Usage.WRITE in use]
+    return frozenset((a, b) for a, _ in used for b in written if a != b)
 
 
 def strips(kernel: Kernel, machine: Machine, threads: int) -> Iterator[StripAxis]:
