@@ -69,10 +69,10 @@ def test_the_route_computes_what_the_interpreter_computes(name: str, way: str) -
             bound = 71 * 2.0**-24 * np.abs(expected(name)[0]).sum(axis=1)
             assert np.all(np.abs(got - want) <= bound)
         else:
-            assert _same_bits(want, got), parameter.name
+            assert same_bits(want, got), parameter.name
 
 
-def _same_bits(a: Array, b: Array) -> bool:
+def same_bits(a: Array, b: Array) -> bool:
     raw: Any = np.uint8
     return bool(np.array_equal(a.reshape(-1).view(raw), b.reshape(-1).view(raw)))
 
