@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue, Use
 
 from tilewright.analysis.affine import Affine, affine_of
 from tilewright.analysis.limits import extent_of
@@ -156,7 +156,7 @@ def _shift(op: Operation, dim: DimAttr, start: SSAValue, rewriter: TileRewriter)
             dims = space_of(op.result if isinstance(op, LoadOp) else op.value).dims
             _move_origin(op, dims.index(dim), start, rewriter)
         case tiles.MapOp():
-            _move_index(op, op.body.block.args[op.space.dims.index(dim)], start, rewriter)
+            _move_index(op, dim, start, rewriter)
         case _:
             return
 
@@ -167,9 +167,10 @@ def _move_origin(op: LoadOp | StoreOp, place: int, start: SSAValue, rewriter: Ti
     op.operands[1 + place] = moved.result
 
 
-def _move_index(op: tiles.MapOp, index: SSAValue, start: SSAValue, rewriter: TileRewriter) -> None:
-    """Inside a map the index counts within the block; as a number it counts from the start of the axis."""
-    plain = [use for use in index.uses if not isinstance(use.operation, tiles.ExtractOp)]
+def _move_index(op: tiles.MapOp, dim: DimAttr, start: SSAValue, rewriter: TileRewriter) -> None:
+    """Inside a map the index counts within the block; as a number, or along another axis, from the start of the axis."""
+    index = op.body.block.args[op.space.dims.index(dim)]
+    plain = [use for use in index.uses if not _is_within(use, dim)]
     first = op.body.block.first_op
     if not plain or first is None:
         return
@@ -177,3 +178,9 @@ def _move_index(op: tiles.MapOp, index: SSAValue, start: SSAValue, rewriter: Til
     rewriter.insert_before(first, [moved])
     for use in plain:
         use.operation.operands[use.index] = moved.result
+
+
+def _is_within(use: Use, dim: DimAttr) -> bool:
+    """Whether an index takes an element of a tile that is cut into the same blocks."""
+    op = use.operation
+    return isinstance(op, tiles.ExtractOp) and use.index > 0 and space_of(op.tile).dims[use.index - 1] == dim
