@@ -168,7 +168,7 @@ def _move_origin(op: LoadOp | StoreOp, place: int, start: SSAValue, rewriter: Ti
 
 
 def _move_index(op: tiles.MapOp, dim: DimAttr, start: SSAValue, rewriter: TileRewriter) -> None:
-    """Inside a map the index counts within the block; as a number, or along another axis, from the start of the axis."""
+    """Inside a map the index counts within the block; as a number, or along another axis, from the axis' start."""
     index = op.body.block.args[op.space.dims.index(dim)]
     plain = [use for use in index.uses if not _is_within(use, dim)]
     first = op.body.block.first_op
