@@ -103,7 +103,7 @@ k.capture(tensor_shape(8), tensor_shape(8))
 """,
     "TW111": in_kernel("for i, j in nest.serial(shape(n)):", "    pass"),
     "TW112": in_kernel("print([a] == [a + 1.0])"),
-    "TW113": in_kernel("if a.at(coord(0, 0)) > 0.0:", "    C[0, 0].store(1.0)"),
+    "TW113": in_kernel("for i in range(4):", "    if a.at(coord(0, i)) > 0.0:", "        break"),
     "TW114": in_kernel("i = nest.index()", "while i < 4:", "    i = i + 1"),
     "TW115": in_kernel("for row in a:", "    print(row)"),
     "TW116": in_kernel(
@@ -173,6 +173,8 @@ def k(C: View1[f32]):
 
 k.capture(tensor_shape(4))
 """,
+    "TW133": in_kernel("if nest.index() > 0:", "    b = a + 1.0", "C.at(coord(0, 0), shape(m, n)).store(b)"),
+    "TW134": in_kernel("scale = 1.0", "if nest.index() > 0:", "    scale = 2.0", "x = a * scale"),
     "TW203": in_kernel("c = mma(zeros(f32, shape(4, 16)), zeros(f32, shape(8, 4)), zeros(f32, shape(4, 4)))"),
     "TW205": in_kernel("C.at(coord(0, 0), shape(m, n)).store(a + cast(f64, a))"),
     "TW206": in_kernel("c = cast(i32, a) + 0.5"),
@@ -212,6 +214,14 @@ k.capture(tensor_shape(4, 4))
     "TW220": in_kernel("x = tile.map(f32, shape(m), lambda e: e.index())"),
     "TW221": in_kernel("C.at(coord(0, 0), shape(m, n)).update(a, reducer=mul)"),
     "TW222": in_kernel("x = A[0, 0].load(fill=1.0)"),
+    "TW223": in_kernel(
+        "if nest.index() > 0:",
+        "    v = zeros(f32, shape(8))",
+        "else:",
+        "    v = zeros(f32, shape(16))",
+        "w = v + 1.0",
+    ),
+    "TW224": in_kernel("if a > 0.0:", "    C[0, 0].store(1.0)"),
     "TW301": in_kernel(
         "total = scalar(f32, 0.0)",
         "for inner in nest.parallel(shape(m)):",

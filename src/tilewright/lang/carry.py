@@ -7,56 +7,29 @@ incoming values. So `a, b = b, a` yields the two arguments, and `b = old_a` yiel
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NoReturn
 
 from xdsl.ir import Block, BlockArgument, SSAValue
 from xdsl.ir import Region as Body
 
-from tilewright.core.codes.capture import CLOSED_VALUE, DOUBLED_ROOT, HOST_REBOUND, REGION_LEFT
+from tilewright.core.codes.capture import DOUBLED_ROOT, HOST_REBOUND, REGION_LEFT
 from tilewright.core.codes.effects import PARALLEL_ESCAPE
 from tilewright.core.codes.types import CARRIED_TYPE
 from tilewright.core.diagnostics import Label
 from tilewright.core.errors import CaptureError, EffectError, TileTypeError
-from tilewright.core.source import Span, user_span
+from tilewright.core.source import Span
 from tilewright.ir.location import location_of, span_of
 from tilewright.ir.ops.regions import ParallelOp, PipelineOp, ReduceOp, SerialOp, YieldOp
 from tilewright.ir.types import I64
 from tilewright.lang.base import StagedBase, use
 from tilewright.lang.containers import Containers
-from tilewright.lang.context import Capture, Frame
+from tilewright.lang.context import Arm, Capture, Frame
 from tilewright.lang.memory import Memory
 from tilewright.lang.nests import Nest, Region
+from tilewright.lang.poison import Escaped, Poison
 from tilewright.lang.pytrees import holds_staged, leaves, rebuilt, same_host, structure
-from tilewright.lang.refusing import NotAValue
 from tilewright.lang.values import wrap
 
-__all__ = ["Escaped", "OpenRegion"]
-
-
-class Escaped(NotAValue):
-    """What a variable is after its region closed, when it had no value before: every use is an error that names it."""
-
-    def __init__(self, name: str, region: str, span: Span) -> None:
-        self._name = name
-        self._region = region
-        self._span = span
-
-    def refuse(self) -> NoReturn:
-        labels = () if not self._span.line else (Label(self._span, f"`{self._name}` was made here"),)
-        what = f"`{self._name}`, a variable of {self._region},"
-        raise CaptureError(CLOSED_VALUE.at(user_span(), what=what, labels=labels))
-
-    def __getattr__(self, name: str) -> NoReturn:
-        self.refuse()
-
-    def __call__(self, *_: object, **__: object) -> NoReturn:
-        self.refuse()
-
-    def __getitem__(self, key: object) -> NoReturn:
-        self.refuse()
-
-    def __iter__(self) -> NoReturn:
-        self.refuse()
+__all__ = ["OpenRegion", "place_of", "same_values", "shown"]
 
 
 @dataclass(slots=True)
@@ -83,10 +56,15 @@ class OpenRegion:
     names: tuple[str, ...]
     before: Mapping[str, object]
     containers: Containers
+    arm: Arm | None
     slots: dict[str, list[_Slot]] = field(default_factory=dict[str, list[_Slot]])
     states: list[tuple[Memory, _Slot]] = field(default_factory=list[tuple[Memory, _Slot]])
     entering: dict[str, object] = field(default_factory=dict[str, object])
     leaving: dict[str, object] = field(default_factory=dict[str, object])
+
+    def describe(self) -> str:
+        """The region as messages name it."""
+        return self.frame.describe()
 
     @staticmethod
     def open(region: Region, names: Sequence[str], variables: Mapping[str, object]) -> "OpenRegion":
@@ -99,10 +77,10 @@ class OpenRegion:
         block = Block(arg_types=[I64] * domain.rank)
         coordinates = dict(zip(domain.space.dims, block.args, strict=True))
         frame = Frame(region.kind, block, region.span, capture.frame, dict(coordinates), scope=region.scope)
-        before = {name: variables[name] for name in names if not isinstance(variables.get(name, _UNBOUND), Escaped)
+        before = {name: variables[name] for name in names if not isinstance(variables.get(name, _UNBOUND), Poison)
                   and name in variables}  # fmt: skip
         containers = Containers.of(variables) if frame.is_temporal else Containers()
-        opened = OpenRegion(region, frame, Nest(capture, frame, domain), tuple(names), before, containers)
+        opened = OpenRegion(region, frame, Nest(capture, frame, domain), tuple(names), before, containers, capture.arm)
         capture.enter(frame)
         if frame.is_temporal:
             opened._make_arguments(capture)
@@ -136,6 +114,7 @@ class OpenRegion:
         capture = self.region.capture
         if capture.frame is not self.frame:
             raise CaptureError(REGION_LEFT.at(capture.frame.span, region=capture.frame.describe()))
+        capture.require_arm(self.arm)
         self.containers.check(self.frame)
         for name in self.names:
             if name in self.before:
@@ -160,11 +139,11 @@ class OpenRegion:
             if not same_host(before, after):
                 raise CaptureError(HOST_REBOUND.at(self._place(after), name=name, region=self.frame.describe()))
             return
-        if isinstance(after, Escaped):
+        if isinstance(after, Poison):
             after.refuse()
         if self.frame.is_temporal:
             self._record(name, before, after)
-        elif not _same_values(before, after):
+        elif not same_values(before, after):
             raise EffectError(PARALLEL_ESCAPE.at(self._place(after), name=name, region=self.frame.describe()))
 
     def _record(self, name: str, before: object, after: object) -> None:
@@ -185,15 +164,11 @@ class OpenRegion:
         place = self._place(after)
         first = self._place(before)
         labels = [Label(first, f"`{name}` is made here")] if first.line else []
-        shown = {"before": _shown(before), "after": _shown(after)}
-        return TileTypeError(CARRIED_TYPE.at(place, name=name, region=self.frame.describe(), labels=labels, **shown))
+        facts = {"name": name, "before": shown(before), "after": shown(after)}
+        return TileTypeError(CARRIED_TYPE.at(place, region=self.frame.describe(), labels=labels, **facts))
 
     def _place(self, value: object) -> Span:
-        """Where a value was made; the region's header for host values."""
-        for leaf in leaves(value):
-            if isinstance(leaf, StagedBase) and span_of(leaf.ssa).line:
-                return span_of(leaf.ssa)
-        return self.region.span
+        return place_of(value, self.region.span)
 
     def _read_states(self) -> None:
         for memory, slot in self.states:
@@ -239,6 +214,14 @@ class OpenRegion:
 _UNBOUND = object()
 
 
+def place_of(value: object, otherwise: Span) -> Span:
+    """Where a staged value was made; `otherwise` for host values."""
+    for leaf in leaves(value):
+        if isinstance(leaf, StagedBase) and span_of(leaf.ssa).line:
+            return span_of(leaf.ssa)
+    return otherwise
+
+
 def _operation(region: Region, inits: Sequence[SSAValue], body: Body) -> ParallelOp | SerialOp | PipelineOp | ReduceOp:
     space = region.domain.space
     match region.kind:
@@ -252,7 +235,8 @@ def _operation(region: Region, inits: Sequence[SSAValue], body: Body) -> Paralle
             return ReduceOp(space, inits, policy=region.policy, body=body)
 
 
-def _same_values(before: object, after: object) -> bool:
+def same_values(before: object, after: object) -> bool:
+    """Whether two variables hold the same staged values and equal host values, nested alike."""
     if structure(before) != structure(after):
         return False
     pairs = zip(leaves(before), leaves(after), strict=True)
@@ -267,7 +251,8 @@ def _belongs_inside(value: object) -> bool:
     return any(isinstance(leaf, StagedBase | Memory | Nest) for leaf in leaves(value))
 
 
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
+    """A value of a variable as messages name it."""
     if isinstance(value, StagedBase):
         return value.describe()
     if isinstance(value, tuple | list):

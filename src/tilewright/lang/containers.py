@@ -6,10 +6,12 @@ from typing import cast
 
 from tilewright.core.codes.capture import CONTAINER_CHANGED
 from tilewright.core.errors import CaptureError
-from tilewright.lang.context import Frame
+from tilewright.lang.context import Arm, Frame
 from tilewright.lang.pytrees import holds_staged
 
-__all__ = ["Containers"]
+__all__ = ["BOTH_ARMS", "Containers"]
+
+BOTH_ARMS = "both arms run at capture, so what is changed in place would be changed whichever arm is taken"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,14 +25,15 @@ class Containers:
         found = [(name, value, _items(value)) for name, value in variables.items() if type(value) in (list, dict, set)]
         return Containers(tuple(found))
 
-    def check(self, frame: Frame) -> None:
-        """Raises CaptureError (TW120) when one holds staged values and is not what it was."""
+    def check(self, place: Frame | Arm) -> None:
+        """Raises CaptureError (TW120) when one is not what it was; after a region only when it holds staged values."""
         for name, value, before in self.entries:
             now = _items(value)
             same = len(now) == len(before) and all(a is b for a, b in zip(now, before, strict=True))
-            if not same and (holds_staged(list(now)) or holds_staged(list(before))):
-                kind, region = type(value).__name__, frame.describe()
-                raise CaptureError(CONTAINER_CHANGED.at(frame.span, name=name, kind=kind, region=region))
+            if not same and (isinstance(place, Arm) or holds_staged(list(now)) or holds_staged(list(before))):
+                kind, region = type(value).__name__, place.describe()
+                why = BOTH_ARMS if isinstance(place, Arm) else None
+                raise CaptureError(CONTAINER_CHANGED.at(place.span, name=name, kind=kind, region=region, why=why))
 
 
 def _items(container: object) -> tuple[object, ...]:

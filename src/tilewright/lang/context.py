@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from tilewright.core.codes.capture import NESTED_CAPTURE, NO_CAPTURE
+from tilewright.core.codes.capture import NESTED_CAPTURE, NO_CAPTURE, REGION_LEFT
 from tilewright.core.errors import CaptureError
 from tilewright.core.source import Span, user_span
 from tilewright.ir.builder import TileBuilder
@@ -17,7 +17,7 @@ from tilewright.ir.types import DimAttr
 if TYPE_CHECKING:
     from tilewright.lang.memory import Memory
 
-__all__ = ["Capture", "Frame", "capturing", "current", "emit"]
+__all__ = ["Arm", "Capture", "Frame", "capturing", "current", "emit"]
 
 OpT = TypeVar("OpT", bound=Operation)
 
@@ -56,6 +56,25 @@ class Frame:
         return "the kernel" if self.kind == "kernel" else f"the {self.kind} of line {self.span.line}"
 
 
+@dataclass(eq=False, slots=True)
+class Arm:
+    """An open arm of a staged `if`: what happens in it does so where `test` is `wanted`, inside the `outer` arm.
+
+    `condition` is all of that as one value, once it was needed in the region of the arm.
+    """
+
+    test: SSAValue
+    wanted: bool
+    frame: Frame
+    span: Span
+    outer: "Arm | None" = None
+    condition: SSAValue | None = None
+
+    def describe(self) -> str:
+        """The statement as messages name it."""
+        return f"the `if` of line {self.span.line}"
+
+
 class Capture:
     """The state of one capture. Dimensions are numbered in the order in which they appear."""
 
@@ -65,6 +84,7 @@ class Capture:
         self.frame = self.root
         self.labels = dict(labels or {})
         self.has_root_parallel = False
+        self.arm: Arm | None = None
         self._numbers = itertools.count(len(self.labels))
         self._positional: dict[int, DimAttr] = {}
 
@@ -95,6 +115,23 @@ class Capture:
         """Closes a frame: what was made in it can no longer be used."""
         frame.is_open = False
         self.frame = frame.parent or self.root
+
+    def enter_arm(self, test: SSAValue, *, wanted: bool) -> Arm:
+        """Opens an arm: effects from here on happen where `test` is `wanted`."""
+        self.arm = Arm(test, wanted, self.frame, user_span(), self.arm)
+        return self.arm
+
+    def require_arm(self, arm: Arm | None) -> None:
+        """Raises CaptureError (TW125) when an arm was opened since `arm` and not closed."""
+        if self.arm is not None and self.arm is not arm:
+            raise CaptureError(REGION_LEFT.at(self.arm.span, region=self.arm.describe()))
+
+    def leave_arm(self, arm: Arm) -> None:
+        """Closes the innermost arm. Raises CaptureError (TW125) when that is another one, or a region is still open."""
+        if self.arm is not arm or self.frame is not arm.frame:
+            inner = self.frame if self.frame is not arm.frame else self.arm or arm
+            raise CaptureError(REGION_LEFT.at(inner.span, region=inner.describe()))
+        self.arm = arm.outer
 
     def open_memories(self) -> "list[Memory]":
         """Manual memories that can be used here, in the order of their declaration."""

@@ -161,6 +161,7 @@ def _check_end(definition: KernelDefinition, capture: Capture, result: object) -
     frame = capture.frame
     if frame is not capture.root:
         raise CaptureError(REGION_LEFT.at(frame.span, region=frame.describe()))
+    capture.require_arm(None)
     if result is not None:
         what = f"a {type(result).__name__}"
         raise CaptureError(KERNEL_RESULT.at(definition.span, kernel=definition.name, what=what))

@@ -6,17 +6,19 @@ from dataclasses import dataclass
 from xdsl.ir import SSAValue
 
 from tilewright.core.codes.capture import CLOSED_VALUE, FOREIGN_VALUE
-from tilewright.core.codes.effects import OUTER_MEMORY_WRITTEN
+from tilewright.core.codes.effects import MEMORY_FLOW, OUTER_MEMORY_WRITTEN
 from tilewright.core.codes.types import BAD_OPERAND, SHAPE_CHANGE, UNSAFE_LAYOUT
 from tilewright.core.dtypes import DType
 from tilewright.core.errors import CaptureError, EffectError, TileTypeError
 from tilewright.core.source import user_span
 from tilewright.ir.layout import IndexMap, prove, strided
 from tilewright.ir.layout_attr import LayoutAttr
+from tilewright.ir.ops.convert import SelectOp
 from tilewright.ir.ops.memory import MemoryAllocOp, MemoryLoadOp, MemoryStoreOp
 from tilewright.ir.types import MemoryType, SpaceAttr, element_attr, space_of
 from tilewright.lang.broadcast import shown_space
 from tilewright.lang.context import Capture, current
+from tilewright.lang.masks import write_condition
 from tilewright.lang.operations import lifted
 from tilewright.lang.refusing import NotAValue
 from tilewright.lang.spaces import Shape, shape_of
@@ -47,6 +49,9 @@ class Memory(NotAValue):
         self.dtype = dtype
         self.space = space
         self.state = state  # the contents reaching this point of the capture; regions carry it
+        self.is_filled = False  # whether they were stored on every way here through the arms of staged `if`s
+        self._declared_as = state
+        self._declared_in = capture.arm
 
     @property
     def shape(self) -> Shape:
@@ -55,6 +60,12 @@ class Memory(NotAValue):
     def load(self) -> Tile:
         """The contents as a tile."""
         self._check_usable()
+        if self.state is not self._declared_as and not self.is_filled:
+            what = "it is loaded after one arm of an `if` stored to it and the other did not"
+            raise EffectError(MEMORY_FLOW.at(user_span(), what=what))
+        return self._contents()
+
+    def _contents(self) -> Tile:
         return Tile(self._capture.insert(MemoryLoadOp(self._ssa, self.state)).result, self._capture)
 
     def store(self, value: Tile) -> None:
@@ -71,7 +82,19 @@ class Memory(NotAValue):
         tile = lifted(value, self.dtype, "store")
         if space_of(tile) != self.space:
             raise self._shape_change(tile)
-        self.state = self._capture.insert(MemoryStoreOp(self._ssa, self.state, tile)).result
+        merged = self._merged(tile)
+        self.state = self._capture.insert(MemoryStoreOp(self._ssa, self.state, merged)).result
+        self.is_filled = True
+
+    def _merged(self, tile: SSAValue) -> SSAValue:
+        """In an arm entered since the declaration, what the memory held stays where the arm is not taken."""
+        if self._capture.arm is self._declared_in or self.state is self._declared_as:
+            return tile
+        condition = write_condition("store", self.space)
+        return tile if condition is None else self._chosen(condition, tile)
+
+    def _chosen(self, condition: SSAValue, tile: SSAValue) -> SSAValue:
+        return self._capture.insert(SelectOp(condition, tile, self._contents().ssa, tile.type)).result
 
     def _shape_change(self, tile: SSAValue) -> TileTypeError:
         before = shown_space(space_of(tile))

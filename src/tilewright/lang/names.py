@@ -1,9 +1,9 @@
 """Which variables a piece of Python assigns."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
-__all__ = ["assigned_names", "own_nodes"]
+__all__ = ["assigned_names", "forbidden_in_arm", "own_nodes"]
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -52,3 +52,30 @@ def _bound_by(node: ast.AST) -> list[str]:
             return [alias.asname or alias.name.partition(".")[0] for alias in aliases]
         case _:
             return []
+
+
+def forbidden_in_arm(body: list[ast.stmt], global_names: Collection[str]) -> str | None:
+    """What the arms of an `if` hold that cannot be captured whichever arm is taken, as messages name it."""
+    found = (_forbidden(statement, global_names, in_loop=False) for statement in body)
+    raised = ("`raise`" for statement in body if isinstance(statement, ast.Raise))
+    return next((each for each in (*found, *raised) if each is not None), None)
+
+
+def _forbidden(node: ast.AST, global_names: Collection[str], *, in_loop: bool) -> str | None:
+    match node:
+        case ast.Return() | ast.Yield() | ast.YieldFrom() | ast.Await():
+            return f"`{type(node).__name__.lower()}`"
+        case ast.Break() | ast.Continue() if not in_loop:
+            return f"`{type(node).__name__.lower()}`"
+        case ast.Delete():
+            return "`del`"
+        case _:
+            pass
+    for name in _bound_by(node):
+        if name in global_names:
+            return f"the assignment to the global variable `{name}`"
+    if isinstance(node, _SCOPES):
+        return None
+    inside = in_loop or isinstance(node, ast.For | ast.While)
+    children = (_forbidden(child, global_names, in_loop=inside) for child in ast.iter_child_nodes(node))
+    return next((each for each in children if each is not None), None)

@@ -7,6 +7,8 @@ from typing import NoReturn, Protocol
 import numpy as np
 from xdsl.ir import Attribute, SSAValue
 
+from tilewright.analysis.affine import constant_of
+from tilewright.analysis.ranges import interval_of
 from tilewright.core.codes.types import (
     BAD_INDEX,
     BAD_LITERAL,
@@ -26,15 +28,19 @@ from tilewright.ir.ops.elementwise import (
     CompareOp,
     DivOp,
     FloorDivOp,
+    FloorModOp,
     LogicalAndOp,
     LogicalOrOp,
     PredicateOp,
+    TruncDivOp,
+    TruncModOp,
     UnaryOp,
 )
 from tilewright.ir.ops.tiles import ConstantOp, ExtractOp
-from tilewright.ir.types import BOOL, DimAttr, SpaceAttr, TileType, element_attr, element_of, is_tile, space_of
+from tilewright.ir.types import BOOL, POINT, DimAttr, SpaceAttr, TileType, element_attr, element_of, is_tile, space_of
 from tilewright.lang.base import StagedBase, use
 from tilewright.lang.broadcast import joint_space
+from tilewright.lang.conditions import open_arm, where_it_matters
 from tilewright.lang.context import emit
 from tilewright.lang.refusing import NotAValue
 from tilewright.lang.spaces import Coord, counted_axes
@@ -47,6 +53,7 @@ __all__ = [
 ]  # fmt: skip
 
 Number = bool | int | float
+_INTEGER_DIVISIONS = (FloorDivOp, FloorModOp, TruncDivOp, TruncModOp)
 
 
 class Coordinates(Protocol):
@@ -174,8 +181,27 @@ def binary(op: type[BinaryOp], symbol: str, lhs: object, rhs: object) -> SSAValu
     dtype = _element((lhs, rhs), symbol)
     _require(op, symbol, dtype)
     a, b = lifted(lhs, dtype, symbol), lifted(rhs, dtype, symbol)
+    if issubclass(op, _INTEGER_DIVISIONS) and dtype.is_integer:
+        b = _divisor(b, a, dtype)
     element = BOOL if issubclass(op, CompareOp) else element_attr(dtype)
     return emit(op(a, b, _result_type(symbol, element, [a, b]))).result
+
+
+def _divisor(divisor: SSAValue, dividend: SSAValue, dtype: type[DType]) -> SSAValue:
+    """The divisor, but 1 where an open arm is not taken: there it may be 0."""
+    if open_arm() is None or constant_of(divisor):
+        return divisor
+    spaces = [space_of(each) for each in (dividend, divisor) if is_tile(each)]
+    return where_it_matters(divisor, constant(dtype, 1), joint_space("division", spaces) if spaces else POINT)
+
+
+def _place(item: object, extent: int) -> SSAValue:
+    """A coordinate inside a tile, but 0 where an open arm is not taken: there it may lie outside."""
+    index = as_index(item)
+    interval = interval_of(index)
+    if open_arm() is None or (interval is not None and interval.within(extent)):
+        return index
+    return where_it_matters(index, constant(i64, 0), POINT)
 
 
 def select(mask: object, on_true: object, on_false: object) -> SSAValue:
@@ -252,7 +278,8 @@ def extract(tile: StagedBase, where: Coord | Coordinates) -> SSAValue:
                 user_span(), what=what, got=counted_axes(len(where.items)), expected=len(dims), view=tile.describe()
             )
         )
-    return emit(ExtractOp(ssa, [as_index(item) for item in where.items])).result
+    places = [_place(item, extent) for item, extent in zip(where.items, tile.space.extents, strict=True)]
+    return emit(ExtractOp(ssa, places)).result
 
 
 def logical(op: type[LogicalAndOp] | type[LogicalOrOp], symbol: str, lhs: object, rhs: object) -> SSAValue:

@@ -7,8 +7,9 @@
                                             _tw.leave(_tw_1)
                                             if 'acc' in _tw_1.leaving: acc = _tw_1.leaving['acc']
 
-No function is made of the body, so Python's scoping stays as it is. `and`, `or`, `not`, chained comparisons and
-conditional expressions call `_tw` too, which does what Python does for host values. Line and column numbers are kept.
+No function is made of the body, so Python's scoping stays as it is. An `if` keeps its bodies too (see `arms`). `and`,
+`or`, `not`, chained comparisons and conditional expressions call `_tw`, which does what Python does for host values.
+Line and column numbers are kept.
 """
 
 import ast
@@ -19,7 +20,7 @@ from typing import TypeVar
 from tilewright.core.codes.capture import REGION_HEADER, REGION_SYNTAX
 from tilewright.core.errors import CaptureError
 from tilewright.core.source import Span
-from tilewright.lang.names import assigned_names, own_nodes
+from tilewright.lang.names import assigned_names, forbidden_in_arm, own_nodes
 
 __all__ = ["HOOK_NAME", "rewrite"]
 
@@ -47,17 +48,17 @@ class _Rewriter(ast.NodeTransformer):
         self._names_parallel = names_parallel
         self._order: list[str] = []
         self._globals: set[str] = set()
-        self._temporal: list[str] = []  # the variables that hold the open temporal regions, innermost last
+        self._open: list[str] = []  # the variables that hold the open temporal regions and branches, innermost last
         self._count = 0
 
     def function(self, node: ast.FunctionDef) -> ast.FunctionDef:
         """A whole function: the order in which its variables first appear is the order in which they are carried."""
-        outer = self._order, self._globals, self._temporal
+        outer = self._order, self._globals, self._open
         self._order = [*_parameters(node.args), *assigned_names(node.body)]
         self._globals = {name for each in own_globals(node.body) for name in each.names}
-        self._temporal = []
+        self._open = []
         node.body = self._block(node.body)
-        self._order, self._globals, self._temporal = outer
+        self._order, self._globals, self._open = outer
         return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
@@ -106,14 +107,17 @@ class _Rewriter(ast.NodeTransformer):
         opened = here(ast.Assign([_store(variable)], _hook("enter", header, listed)))
         handle = here(ast.Assign([_store(target.id)], ast.Attribute(_load(variable), "nest", ast.Load())))
         entering = [here(_rebinding(name, variable, "entering")) for name in names] if kind in _TEMPORAL else []
-        if kind in _TEMPORAL:
-            self._temporal.append(variable)
-        body = self._block(node.body)
-        if kind in _TEMPORAL:
-            self._temporal.pop()
+        body = self._inside(variable, node.body) if kind in _TEMPORAL else self._block(node.body)
         closed = here(ast.Expr(_hook("leave", _load(variable))))
         leaving = [here(_rebinding(name, variable, "leaving")) for name in [*names, target.id]]
         return [opened, handle, *entering, *body, closed, *leaving]
+
+    def _inside(self, variable: str, body: list[ast.stmt]) -> list[ast.stmt]:
+        """A body whose stores into objects are checked by what `variable` holds."""
+        self._open.append(variable)
+        made = self._block(body)
+        self._open.pop()
+        return made
 
     def _check_body(self, node: ast.For) -> None:
         if node.orelse:
@@ -143,10 +147,22 @@ class _Rewriter(ast.NodeTransformer):
         for child in ast.iter_child_nodes(node):
             self._check_statement(child, in_host_loop=in_host_loop or is_loop)
 
-    def visit_If(self, node: ast.If) -> ast.AST:
-        self.generic_visit(node)
-        node.test = _At(node.test)(_hook("test_if", node.test))
-        return node
+    def visit_If(self, node: ast.If) -> list[ast.stmt]:
+        names = assigned_names([*node.body, *node.orelse])
+        forbidden = ast.Constant(forbidden_in_arm([*node.body, *node.orelse], self._globals))
+        self._count += 1
+        variable = f"{HOOK_NAME}_{self._count}"
+        here = _At(node.test)
+        listed = ast.Tuple([ast.Constant(name) for name in names], ast.Load())
+        opened = here(ast.Assign([_store(variable)], _hook("branch", self.visit(node.test), listed, forbidden)))
+        first = here(ast.If(_attribute(variable, "then"), self._inside(variable, node.body), []))
+        turned = here(ast.Expr(_hook("turn", _load(variable))))
+        restored = [here(_rebinding(name, variable, "restored")) for name in names]
+        otherwise = self._inside(variable, node.orelse) or [here(ast.Pass())]
+        second = here(ast.If(_attribute(variable, "otherwise"), otherwise, []))
+        closed = here(ast.Expr(_hook("merge", _load(variable))))
+        merged = [here(_rebinding(name, variable, "merged")) for name in names]
+        return [opened, first, turned, *restored, second, closed, *merged]
 
     def visit_While(self, node: ast.While) -> ast.AST:
         self.generic_visit(node)
@@ -176,11 +192,12 @@ class _Rewriter(ast.NodeTransformer):
         return node
 
     def _checked(self, value: ast.expr, target: ast.expr, statement: ast.stmt) -> ast.expr:
-        """The value passes through a check when it goes into an object inside a temporal region."""
-        if not self._temporal:
+        """The value passes through a check when it goes into an object inside a temporal region or a branch."""
+        if not self._open:
             return value
         root = ast.Constant(_root(target))
-        call = _hook("stored", value, _load(self._temporal[-1]), root, ast.Constant(ast.unparse(target)))
+        opened = ast.Tuple([_load(variable) for variable in self._open], ast.Load())
+        call = _hook("stored", value, opened, root, ast.Constant(ast.unparse(target)))
         return _At(statement)(call)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
@@ -192,10 +209,10 @@ class _Rewriter(ast.NodeTransformer):
         return joined
 
     def _joined(self, word: str, left: ast.expr, right: ast.expr, node: ast.AST) -> ast.expr:
-        """`left and right` as `t if _tw.stops_and(t := left) else _tw.join_and(t, right)`."""
+        """`left and right` as `t if _tw.stops_and(t := left) else _tw.join_and(t, _tw.guard_and(t), right)`."""
         kept, read = self._temporary()
         test = _hook(f"stops_{word}", ast.NamedExpr(kept, left))
-        return _At(node)(ast.IfExp(test, read, _hook(f"join_{word}", read, right)))
+        return _At(node)(ast.IfExp(test, read, _hook(f"join_{word}", read, _hook(f"guard_{word}", read), right)))
 
     def _temporary(self) -> tuple[ast.Name, ast.Name]:
         self._count += 1
@@ -224,7 +241,10 @@ class _Rewriter(ast.NodeTransformer):
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
         self.generic_visit(node)
         kept, read = self._temporary()
-        both = _hook("choose", read, deepcopy(node.body), deepcopy(node.orelse))
+        held, arm = self._temporary()
+        first = ast.Tuple([ast.NamedExpr(held, _hook("first_arm", read)), deepcopy(node.body)], ast.Load())
+        value = ast.Subscript(first, ast.Constant(1), ast.Load())
+        both = _hook("choose", read, value, _hook("second_arm", read, arm), deepcopy(node.orelse))
         one = ast.IfExp(read, node.body, node.orelse)
         return _At(node)(ast.IfExp(_hook("is_staged", ast.NamedExpr(kept, node.test)), both, one))
 
@@ -270,6 +290,10 @@ def _load(name: str) -> ast.Name:
 
 def _store(name: str) -> ast.Name:
     return ast.Name(name, ast.Store())
+
+
+def _attribute(name: str, attribute: str) -> ast.Attribute:
+    return ast.Attribute(_load(name), attribute, ast.Load())
 
 
 def _rebinding(name: str, region: str, table: str) -> ast.If:

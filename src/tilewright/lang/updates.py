@@ -11,13 +11,14 @@ from tilewright.core.source import user_span
 from tilewright.ir.attrs import UpdateKind
 from tilewright.ir.ops.access import UpdateOp
 from tilewright.ir.ops.elementwise import AddOp
-from tilewright.ir.types import I64, SpaceAttr, TileType, dtype_of, is_tile, view_type
+from tilewright.ir.types import I64, POINT, SpaceAttr, TileType, dtype_of, is_tile, view_type
 from tilewright.lang.base import StagedBase, use
 from tilewright.lang.broadcast import joint_space
 from tilewright.lang.context import emit
 from tilewright.lang.maps import iota
+from tilewright.lang.masks import write_mask
 from tilewright.lang.normalise import stored_tile
-from tilewright.lang.operations import as_index, cast_to, condition, lifted
+from tilewright.lang.operations import as_index, cast_to, lifted
 from tilewright.lang.reducers import add, maximum, minimum
 
 __all__ = ["update_points", "update_tile"]
@@ -31,10 +32,8 @@ def update_points(view: SSAValue, coords: Sequence[object], value: object, reduc
     dtype = dtype_of(view_type(view).element)
     places = [_place(item) for item in coords]
     amount = lifted(value, dtype, "update")
-    mask = None if where is None else condition(where, "where")
     spaces = [item.type.space for item in (*places, amount) if isinstance(item.type, TileType)]
-    if spaces:
-        joint_space("update", spaces)
+    mask = write_mask(where, "update", joint_space("update", spaces) if spaces else POINT)
     emit(UpdateOp(view, places, amount, kind, mask=mask))
 
 
@@ -44,7 +43,7 @@ def update_tile(
     """The same for a block: its coordinates are the origin plus the positions along each axis."""
     kind = _kind(reducer)
     tile = stored_tile(value, dtype_of(view_type(view).element), space)
-    mask = None if where is None else condition(where, "where")
+    mask = write_mask(where, "update", space)
     places = [_along(start, SpaceAttr.of([axis])) for start, axis in zip(origin, space.axes, strict=True)]
     emit(UpdateOp(view, places, tile, kind, mask=mask))
 

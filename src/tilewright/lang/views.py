@@ -15,8 +15,9 @@ from tilewright.ir.attrs import Bounds
 from tilewright.ir.ops.access import LoadElementOp, LoadOp, StoreElementOp, StoreOp
 from tilewright.ir.types import TileType, dtype_of, element_attr, view_type
 from tilewright.lang.context import Capture, current, emit
+from tilewright.lang.masks import read_mask, write_mask
 from tilewright.lang.normalise import stored_tile
-from tilewright.lang.operations import as_index, condition, constant, lifted
+from tilewright.lang.operations import as_index, constant, lifted
 from tilewright.lang.reducers import Reducer
 from tilewright.lang.refusing import NotAValue
 from tilewright.lang.spaces import Coord, Shape, counted_axes
@@ -72,7 +73,7 @@ class ConstTileRef(_Handle):
         ssa, capture = self._view.reading("a load")
         dtype = self._view.dtype
         filler = None if fill is None else lifted(fill, dtype, "fill")
-        mask = None if where is None else condition(where, "where")
+        mask = read_mask(where, self._shape.space)
         kind = TileType(element_attr(dtype), self._shape.space)
         return Tile(emit(LoadOp(ssa, self._indices(), kind, fill=filler, mask=mask, bounds=self._mode)).result, capture)
 
@@ -94,7 +95,7 @@ class TileRef(ConstTileRef):
         """
         ssa, _ = self._view.writing("a store")
         tile = stored_tile(value, self._view.dtype, self._shape.space)
-        mask = None if where is None else condition(where, "where")
+        mask = write_mask(where, "store", self._shape.space)
         emit(StoreOp(ssa, self._indices(), tile, mask=mask, bounds=self._mode))
 
     def update(self, value: Operand, *, reducer: Reducer, where: Operand | None = None) -> None:
@@ -110,12 +111,12 @@ class ConstElementRef(_Handle):
         """The element. Where `where` is false nothing is read and the result is `fill` (zero by default)."""
         ssa, capture = self._view.reading("a load")
         dtype = self._view.dtype
-        if where is None:
-            if fill is not None:
-                raise TileTypeError(FILL_WITHOUT_WHERE.at(user_span()))
-            return Scalar(emit(LoadElementOp(ssa, self._indices())).result, capture)
+        if where is None and fill is not None:
+            raise TileTypeError(FILL_WITHOUT_WHERE.at(user_span()))
+        indices, predicate = self._indices(), read_mask(where)
+        if predicate is None:
+            return Scalar(emit(LoadElementOp(ssa, indices)).result, capture)
         zero = False if dtype.kind == "bool" else 0
-        indices, predicate = self._indices(), condition(where, "where")
         filler = constant(dtype, zero) if fill is None else lifted(fill, dtype, "fill")
         return Scalar(emit(LoadElementOp(ssa, indices, predicate=predicate, fill=filler)).result, capture)
 
@@ -131,7 +132,7 @@ class ElementRef(ConstElementRef):
     def store(self, value: Scalar | Number, *, where: Scalar | bool | None = None) -> None:
         """Writes the element, unless `where` is false. The index must lie inside the view."""
         ssa, _ = self._view.writing("a store")
-        predicate = None if where is None else condition(where, "where")
+        predicate = write_mask(where, "store")
         emit(StoreElementOp(ssa, self._indices(), lifted(value, self._view.dtype, "store"), predicate=predicate))
 
 

@@ -76,13 +76,15 @@ STAGED_BOOL = Code(
     112,
     "the truth of {what} is not known at capture",
     why="Python needs one answer now, but the value exists only when the kernel runs, once for every element",
-    help="combine conditions with `and`, `or`, `not` or &, |, ~, and choose between values with where(c, x, y)",
+    help="combine conditions with `and`, `or`, `not` or &, |, ~, and choose between values with where(c, x, y); a "
+    "helper that branches with `if` needs @tile.inline",
 )
 STAGED_IF = Code(
     113,
-    "`if` on {what}",
-    why="the branch is taken at capture, when the value of the condition is not known",
-    help="choose between values with where(c, x, y), and store under a condition with .store(x, where=c)",
+    "{word} in an `if` on {what}",
+    why="the value of the condition is not known at capture, so both arms are captured and what they bind is merged; "
+    "neither can end anything early",
+    help="let both arms run to their end: stores inside them happen only where the condition holds",
 )
 STAGED_WHILE = Code(
     114,
@@ -117,7 +119,7 @@ ITEM_ASSIGNMENT = Code(
 )
 STORED_AWAY = Code(
     119,
-    "a staged value is stored in `{target}` inside {region}",
+    "{what} is stored in `{target}` inside {region}",
     why="only variables are carried from one iteration to the next; what is kept in an object would silently be the "
     "value of the first",
     help="keep the value in a variable of its own and put it into the object after the region",
@@ -200,4 +202,16 @@ KERNEL_RESULT = Code(
     "the kernel {kernel} returns {what}",
     why="a kernel writes its results to views; there is nobody to return to",
     help="add a mutable view parameter and store to it",
+)
+ONE_ARM = Code(
+    133,
+    "`{name}` has a value in one arm of {branch} only",
+    why="which arm is taken is known when the kernel runs, so after it the variable may have no value",
+    help="give `{name}` a value before the `if`, or in both arms",
+)
+HOST_ARMS = Code(
+    134,
+    "`{name}` is {first} in one arm of {branch} and {second} in the other",
+    why="which arm is taken is known when the kernel runs, so the host cannot know the value at capture",
+    help="make it staged before the `if`, as in `{name} = scalar(f32, 0)`, or use where(c, x, y)",
 )

@@ -130,6 +130,18 @@ FILL_WITHOUT_WHERE = Code(
     why="the index of an element access must lie inside the view, so the fill would never be used",
     help="add where=..., or load a tile, whose outside is filled",
 )
+ARM_TYPES = Code(
+    223,
+    "`{name}` is {first} in one arm of {branch} and {second} in the other",
+    why="a variable has one type after the `if`, whichever arm was taken",
+    help="convert or reshape one of the values inside its arm, or use two variables",
+)
+ARM_SPACE = Code(
+    224,
+    "{op} to {target} under {branch}, whose condition has the shape {condition}",
+    why="a write in an arm happens where the condition holds, so the axes of the condition are among those written",
+    help="branch on a scalar, such as one element or a fold of the condition, or write a block that has its axes",
+)
 NO_ELEMENT_TYPE = Code(
     204,
     "arrays of NumPy type {dtype!r} have no element type",
