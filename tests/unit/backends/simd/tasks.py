@@ -56,12 +56,38 @@ def _yield(f: Function) -> None:
     _count(f)
 
 
+def _meet(f: Function) -> None:
+    """Waits until both tasks of a launch have begun: word 0 counts them, word 1 those that gave up waiting."""
+    f.atomicrmw("add", _word(f, 0), constant(I64, 1), "seq_cst")
+    before, wait, check, leave, late, done = (
+        f.current,
+        *(f.block(name) for name in ("wait", "check", "leave", "late", "met")),
+    )
+    f.branch(wait)
+    f.place(wait)
+    spent = f.phi(I64)
+    f.branch_if(f.icmp("sge", f.load_atomic(I64, _word(f, 0), "acquire"), constant(I64, 2)), done, check)
+    f.place(check)
+    f.call_external(I32, "sched_yield", [])
+    more = f.add(spent, constant(I64, 1))
+    f.branch_if(f.icmp("slt", more, constant(I64, 3_000_000)), leave, late)
+    f.place(leave)
+    f.branch(wait)
+    spent.add(constant(I64, 0), before)
+    spent.add(more, leave)
+    f.place(late)
+    f.atomicrmw("add", _word(f, 1), constant(I64, 1), "monotonic")
+    f.branch(done)
+    f.place(done)
+
+
 @cache
 def library() -> Library:
     module = Module()
     _task(module, "count", _count)
     _task(module, "occupy", _occupy)
     _task(module, "nest", _nest)
+    _task(module, "meet", _meet)
     _task(module, "yielding", _yield)
     return compile_and_load(module.text(), module.function_names(), name="tasks")
 

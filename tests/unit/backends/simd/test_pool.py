@@ -1,3 +1,4 @@
+import ctypes
 import threading
 import time
 from collections.abc import Callable
@@ -5,7 +6,10 @@ from collections.abc import Callable
 import pytest
 
 from tests.unit.backends.simd.tasks import WORKERS, address, task, words
+from tilewright.backends.llvm.jit import compile_and_load
+from tilewright.backends.llvm.target import host
 from tilewright.backends.simd.pool import WorkerPool, worker_pool
+from tilewright.backends.simd.pool_code import pool_module
 from tilewright.core.config import config
 
 
@@ -76,6 +80,30 @@ def test_workers_sleep_when_idle_and_wake_for_the_next_launch(pool: WorkerPool) 
         pool.run(task("count"), address(seen), 4, 4)
         assert (seen == launch).all()
         assert until(lambda: pool.state().sleepers == pool.state().workers > 0)
+
+
+def test_a_sleeping_worker_takes_part_in_the_next_launch(pool: WorkerPool) -> None:
+    for _ in range(3):
+        assert until(lambda: pool.state().sleepers == pool.state().workers)
+        met = words(2)
+        pool.run(task("meet"), address(met), 2, 2)
+        assert met.tolist() == [2, 0]
+
+
+def test_a_worker_of_an_older_launch_takes_no_task_of_the_current_one() -> None:
+    """`drain` is what a straggler runs; here it is called with an old generation while a task could be taken."""
+    text = pool_module(host()).text().replace("define internal void @drain", "define void @drain")
+    library = compile_and_load(text, ["drain", "pool_run", "pool_reset"])
+    library.keep()
+    word, pointer = ctypes.c_int64, ctypes.c_void_p
+    ctypes.CFUNCTYPE(None, word, word)(library.address("pool_reset"))(0, 0)
+    run = ctypes.CFUNCTYPE(None, pointer, pointer, word, word)(library.address("pool_run"))
+    drain = ctypes.CFUNCTYPE(None, pointer, pointer, word, word, word)(library.address("drain"))
+    seen = words(8)
+    for generation in range(1, 4):
+        run(task("count"), address(seen), 2, 2)
+        drain(task("count"), address(seen), 8, generation - 1, 1)
+        assert seen.tolist() == [generation] * 2 + [0] * 6
 
 
 def test_a_nested_launch_runs_inline(pool: WorkerPool) -> None:

@@ -98,7 +98,7 @@ INTEGERS = np.unique(
         ]
     )
 )
-"""Powers of two and their neighbours; and powers plus half a unit of the last place of small formats, and one beside."""
+"""Powers of two and their neighbours; and powers plus half a unit of a small format's last place, and one beside."""
 
 
 @pytest.mark.parametrize("target", STORAGE, ids=str)
