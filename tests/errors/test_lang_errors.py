@@ -132,17 +132,6 @@ def k(C: View1[f32]):
 
 k.capture(tensor_shape(4))
 """,
-    "TW122": HEADER
-    + """\
-@tile.kernel
-def k(C: View1[f32]):
-    for i in parallel(shape(4)):
-        C[i.index()].store(0.0)
-    for i in parallel(shape(4)):
-        C[i.index()].store(1.0)
-
-k.capture(tensor_shape(4))
-""",
     "TW123": in_kernel("for inner in parallel(shape(n)):", "    pass"),
     "TW124": in_kernel("for step in nest.serial(shape(n)):", "    for again in nest.serial(shape(m)):", "        pass"),
     "TW125": in_kernel(

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from xdsl.ir import Block, BlockArgument, SSAValue
 from xdsl.ir import Region as Body
 
-from tilewright.core.codes.capture import DOUBLED_ROOT, HOST_REBOUND, REGION_LEFT
+from tilewright.core.codes.capture import HOST_REBOUND, REGION_LEFT
 from tilewright.core.codes.effects import PARALLEL_ESCAPE
 from tilewright.core.codes.types import CARRIED_TYPE
 from tilewright.core.diagnostics import Label
@@ -71,8 +71,6 @@ class OpenRegion:
         """Opens the region. `names` are the variables its body assigns, in the order of their first assignment."""
         capture, domain = region.capture, region.domain
         if region.kind == "parallel" and capture.frame is capture.root:
-            if capture.has_root_parallel:
-                raise CaptureError(DOUBLED_ROOT.at(region.span, kernel=capture.name))
             capture.has_root_parallel = True
         block = Block(arg_types=[I64] * domain.rank)
         coordinates = dict(zip(domain.space.dims, block.args, strict=True))

@@ -3,12 +3,14 @@
 from functools import partial
 
 from tilewright.backends.llvm.kernel import compile_kernel
+from tilewright.backends.simd.phases import PhasedShader
 from tilewright.backends.simd.shader import SIMDShader
 from tilewright.core.abi import CompileOptions
 from tilewright.core.codes.unsupported import NO_TILE_COMPILER
 from tilewright.core.errors import CapabilityError
 from tilewright.core.source import user_span
 from tilewright.ir.kernel import Kernel
+from tilewright.passes.split_phases import phases_of
 from tilewright.runtime.hostmemory import HostMemory
 
 __all__ = ["SIMDDevice"]
@@ -22,13 +24,14 @@ class SIMDDevice(HostMemory):
     def __init__(self) -> None:
         super().__init__(self.name)
 
-    def create_tile_kernel(self, kernel: object, options: CompileOptions, /) -> SIMDShader:
+    def create_tile_kernel(self, kernel: object, options: CompileOptions, /) -> SIMDShader | PhasedShader:
         """Raises what the native route raises: UnsupportedError, PlanError, ToolchainError."""
         if not isinstance(kernel, Kernel):
             raise CapabilityError(
                 NO_TILE_COMPILER.at(user_span(), device=f"{self.name}, given {type(kernel).__name__},")
             )
-        return _shader(kernel, options, may_alias=False)
+        shaders = [_shader(phase, options, may_alias=False) for phase in phases_of(kernel)]
+        return shaders[0] if len(shaders) == 1 else PhasedShader(shaders)
 
 
 def _shader(kernel: Kernel, options: CompileOptions, *, may_alias: bool) -> SIMDShader:

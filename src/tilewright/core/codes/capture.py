@@ -137,12 +137,6 @@ MISSING_ROOT = Code(
     why="the root `parallel` says which independent programs exist; without one there is nothing to launch",
     help="wrap the work in `for nest in parallel(shape(...))`",
 )
-DOUBLED_ROOT = Code(
-    122,
-    "the kernel {kernel} has a second root parallel",
-    why="a kernel is one launch: one set of independent programs",
-    help="join both domains into one parallel, or make two kernels",
-)
 PARALLEL_INSIDE = Code(
     123,
     "parallel(...) inside {region}",
