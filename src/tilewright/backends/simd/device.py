@@ -3,6 +3,7 @@
 from functools import partial
 
 from tilewright.backends.llvm.kernel import compile_kernel
+from tilewright.backends.simd.debug import DebugShader
 from tilewright.backends.simd.phases import PhasedShader
 from tilewright.backends.simd.shader import SIMDShader
 from tilewright.core.abi import CompileOptions
@@ -24,12 +25,16 @@ class SIMDDevice(HostMemory):
     def __init__(self) -> None:
         super().__init__(self.name)
 
-    def create_tile_kernel(self, kernel: object, options: CompileOptions, /) -> SIMDShader | PhasedShader:
+    def create_tile_kernel(
+        self, kernel: object, options: CompileOptions, /
+    ) -> SIMDShader | PhasedShader | DebugShader:
         """Raises what the native route raises: UnsupportedError, PlanError, ToolchainError."""
         if not isinstance(kernel, Kernel):
             raise CapabilityError(
                 NO_TILE_COMPILER.at(user_span(), device=f"{self.name}, given {type(kernel).__name__},")
             )
+        if options.debug:
+            return DebugShader(kernel, options.name or kernel.name)
         shaders = [_shader(phase, options, may_alias=False) for phase in phases_of(kernel)]
         return shaders[0] if len(shaders) == 1 else PhasedShader(shaders)
 
