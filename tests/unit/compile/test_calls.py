@@ -116,6 +116,19 @@ def test_configuration_is_told_apart_by_value_and_type(interpreting: Interpretin
     assert len(interpreting.compiled) == 5
 
 
+def test_configuration_matters_to_arrays_that_were_seen_before() -> None:
+    @tile.kernel
+    def scaled(x: ConstView1[f32], y: View1[f32], *, by: float = 2.0):
+        g, i = axis("g", 1), axis("i", x.shape[0])
+        for nest in parallel(shape(g)):
+            y.at(coord(nest.index()), shape(i)).store(x[coord(nest.index()), shape(i)] * by)
+
+    x, y = np.ones(3, np.float32), np.zeros(3, np.float32)
+    for config, expected in [({"by": 3.0}, 3.0), ({}, 2.0), ({"by": 3.0}, 3.0), ({}, 2.0)]:
+        scaled(x, y, **config)
+        assert y.tolist() == [expected] * 3
+
+
 def test_an_absent_optional_argument_is_a_signature_of_its_own(interpreting: InterpretingDevice) -> None:
     kernel = fresh(biased)
     y = np.zeros(10, np.float32)
@@ -131,6 +144,8 @@ def test_an_absent_optional_argument_is_a_signature_of_its_own(interpreting: Int
 def test_empty_arrays_are_a_call_like_any_other() -> None:
     double(ramp(0), ramp(0))
     copy(np.zeros((0, 4)), np.zeros((0, 4)))
+    copy(np.zeros((4, 3))[::-1, 3:], np.zeros((4, 0)))
+    double(RECORDS["value"][:0], ramp(0))
 
 
 def test_axes_without_a_second_element_have_no_stride_that_matters(interpreting: InterpretingDevice) -> None:
@@ -322,6 +337,13 @@ def test_a_refusal_after_a_good_call_of_the_same_look() -> None:
     y.flags.writeable = False
     with pytest.raises(TileTypeError, match="TW218"):
         double(ramp(), y)
+
+
+def test_a_masked_array_is_told_from_an_array_of_the_same_look() -> None:
+    y = np.zeros(10, np.float32)
+    double(ramp()[:], y)
+    with pytest.raises(DispatchError, match="TW651"):
+        double(np.ma.masked_array(ramp(), ramp() > 4), y)
 
 
 def test_subclasses_of_arrays_are_arrays() -> None:

@@ -133,6 +133,37 @@ def test_an_exporter_that_gives_no_capsule_is_refused_with_its_reason(exporter: 
         double(exporter(ramp()), ramp())
 
 
+class _Versioned(ctypes.Structure):
+    _fields_ = (
+        ("version", ctypes.c_uint32 * 2), ("rest", ctypes.c_void_p * 2), ("flags", ctypes.c_uint64),
+        ("tensor", _Tensor),
+    )  # fmt: skip
+
+
+class Labelled(HandMade):
+    """A versioned capsule with these flags."""
+
+    def __init__(self, major: int, flags: int) -> None:
+        super().__init__(4, 16)
+        self.managed = _Versioned((major, 0), (None, None), flags, self.tensor)
+
+    def __dlpack__(self, **_: Any) -> Any:
+        make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+        return make(("PyCapsule_New", ctypes.pythonapi))(ctypes.addressof(self.managed), b"dltensor_versioned", None)
+
+
+def test_the_flags_of_a_versioned_capsule() -> None:
+    assert not read_dlpack(Labelled(1, 0)).read_only
+    assert read_dlpack(Labelled(1, 1)).read_only
+    with pytest.raises(BufferError, match="copy"):
+        read_dlpack(Labelled(1, 2))
+
+
+def test_a_version_that_is_not_known_is_refused() -> None:
+    with pytest.raises(BufferError, match="version"):
+        read_dlpack(Labelled(2, 0))
+
+
 class Negated(New):
     """A view of Torch's that negates when it is read."""
 

@@ -25,6 +25,14 @@ class Settings:
     size = 3
 
 
+class Holder:
+    def __init__(self, value: int) -> None:
+        self.value = value
+
+    def get(self) -> int:
+        return self.value
+
+
 def program() -> tuple[dict[str, Any], Watch]:
     names: dict[str, Any] = {"settings": ModuleType("settings"), "__name__": "program"}
     names["settings"].size = 3
@@ -67,6 +75,25 @@ def test_a_name_that_is_gone() -> None:
 def test_a_container_changed_in_place() -> None:
     names, watch = program()
     names["table"].append(3)
+    assert not watch.holds()
+
+
+def test_a_container_in_a_tuple() -> None:
+    names, _ = program()
+    names["kept"] = (1, [2])
+    watch = Watch([guards_of(names["read"])])
+    assert watch.holds()
+    names["kept"][1].append(3)
+    assert not watch.holds()
+
+
+def test_the_object_of_a_bound_method() -> None:
+    names, _ = program()
+    exec("def read():\n    return kept(1)", names)
+    names["kept"] = Holder(3).get
+    watch = Watch([guards_of(names["read"])])
+    assert watch.holds()
+    names["kept"].__self__.value = 4
     assert not watch.holds()
 
 
