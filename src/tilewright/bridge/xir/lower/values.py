@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from xdsl.ir import Block, Operation, SSAValue
 
+from tilewright.analysis.ranges import interval_of
 from tilewright.bridge.xir.lower import elementwise as rules
 from tilewright.bridge.xir.lower.access import (
     access_index,
@@ -209,7 +210,9 @@ def scalar_value(cx: Lowering, value: SSAValue) -> Val:
         case elementwise.ElementwiseOp():
             found = _scalar_elementwise(cx, owner)
         case tiles.ExtractOp():
-            found = tile_value(cx, owner.tile, tuple(coord_value(cx, coord) for coord in owner.coords))
+            extents = space_of(owner.tile).extents
+            point = tuple(_index_inside(cx, *each) for each in zip(owner.coords, extents, strict=True))
+            found = tile_value(cx, owner.tile, point)
         case _:
             raise UnsupportedError(OP_NOT_ON_ROUTE.at(span_of(value), op=_name(owner), route="xir"))
     cx.env[value] = found
@@ -221,6 +224,18 @@ def _scalar_elementwise(cx: Lowering, op: elementwise.ElementwiseOp) -> Val:
     depth = max((cx.depth_of(operand) for operand in operands), default=0)
     with cx.at_depth(depth):
         return rules.apply(cx, op, operands)
+
+
+def _index_inside(cx: Lowering, index: SSAValue, extent: int) -> Coord:
+    """An index of a tile's axis. One that is not proved to lie inside is moved there: which element an index outside
+    reads is unspecified, and never one of other memory.
+    """
+    at, known = coord_value(cx, index), interval_of(index)
+    if extent == 0 or (known is not None and known.within(extent)):
+        return at
+    value = cx.math.value(at)
+    low, high = (cx.builder.const(value.type, limit) for limit in (0, extent - 1))
+    return Coord(cx.builder.maxsi(cx.builder.minsi(value, high), low))
 
 
 def coord_value(cx: Lowering, value: SSAValue) -> Coord:
