@@ -1,11 +1,25 @@
 """Elementwise kernels over matrices of any size: one tile a program, ragged edges guarded by the load and the store."""
 
 from tilewright import tile
-from tilewright.tile import ConstView1, ConstView2, View2, axis, cdiv, coord, f32, gelu, parallel, shape, silu
+from tilewright.tile import (
+    ConstView1,
+    ConstView2,
+    View2,
+    axis,
+    cdiv,
+    coord,
+    exp,
+    f32,
+    gelu,
+    parallel,
+    shape,
+    silu,
+)  # fmt: skip
 
 
 @tile.kernel
 def add(A: ConstView2[f32], B: ConstView2[f32], C: View2[f32], *, bm: int = 8, bn: int = 256):
+    """C = A + B."""
     M, N = C.shape
     gm, gn = axis("gm", cdiv(M, bm)), axis("gn", cdiv(N, bn))
     m, n = axis("m", bm), axis("n", bn)
@@ -39,3 +53,47 @@ def swiglu(X: ConstView2[f32], G: ConstView2[f32], Y: View2[f32], *, bm: int = 8
     for nest in parallel(shape(gm, gn)):
         here = coord(nest.index(gm) * bm, nest.index(gn) * bn)
         Y.at(here, shape(m, n)).store(silu(G[here, shape(m, n)]) * X[here, shape(m, n)])
+
+
+@tile.kernel
+def copy(X: ConstView2, Y: View2, *, bm: int = 8, bn: int = 256):
+    """Y = X, whatever the element type."""
+    M, N = Y.shape
+    gm, gn = axis("gm", cdiv(M, bm)), axis("gn", cdiv(N, bn))
+    m, n = axis("m", bm), axis("n", bn)
+    for nest in parallel(shape(gm, gn)):
+        here = coord(nest.index(gm) * bm, nest.index(gn) * bn)
+        Y.at(here, shape(m, n)).store(X[here, shape(m, n)])
+
+
+@tile.kernel
+def scaled_sum(A: ConstView2[f32], B: ConstView2[f32], Y: View2[f32], *, bm: int = 8, bn: int = 256):
+    """Y = A / 0.4 + B: a division stays one."""
+    M, N = Y.shape
+    gm, gn = axis("gm", cdiv(M, bm)), axis("gn", cdiv(N, bn))
+    m, n = axis("m", bm), axis("n", bn)
+    for nest in parallel(shape(gm, gn)):
+        here = coord(nest.index(gm) * bm, nest.index(gn) * bn)
+        Y.at(here, shape(m, n)).store(A[here, shape(m, n)] / 0.4 + B[here, shape(m, n)])
+
+
+@tile.kernel
+def clamp(X: ConstView2[f32], Y: View2[f32], *, bm: int = 8, bn: int = 256, low: float = -0.5, high: float = 0.5):
+    """Y = X moved into low ... high."""
+    M, N = Y.shape
+    gm, gn = axis("gm", cdiv(M, bm)), axis("gn", cdiv(N, bn))
+    m, n = axis("m", bm), axis("n", bn)
+    for nest in parallel(shape(gm, gn)):
+        here = coord(nest.index(gm) * bm, nest.index(gn) * bn)
+        Y.at(here, shape(m, n)).store(tile.clamp(X[here, shape(m, n)], low, high))
+
+
+@tile.kernel
+def exponential(X: ConstView2[f32], Y: View2[f32], *, bm: int = 8, bn: int = 256):
+    """Y = exp(X)."""
+    M, N = Y.shape
+    gm, gn = axis("gm", cdiv(M, bm)), axis("gn", cdiv(N, bn))
+    m, n = axis("m", bm), axis("n", bn)
+    for nest in parallel(shape(gm, gn)):
+        here = coord(nest.index(gm) * bm, nest.index(gn) * bn)
+        Y.at(here, shape(m, n)).store(exp(X[here, shape(m, n)]))

@@ -6,6 +6,7 @@ from tilewright.tile import ConstView2, View2, axis, cdiv, coord, f32, mma, para
 
 @tile.kernel
 def gemm(A: ConstView2[f32], B: ConstView2[f32], C: View2[f32], *, bm: int = 64, bn: int = 64, bk: int = 64):
+    """C = A B, in blocks."""
     (M, K), N = A.shape, B.shape[1]
     gm, gn, gk = axis("gm", cdiv(M, bm)), axis("gn", cdiv(N, bn)), axis("gk", cdiv(K, bk))
     m, n, k = axis("m", bm), axis("n", bn), axis("k", bk)

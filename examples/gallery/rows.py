@@ -6,6 +6,7 @@ from tilewright.tile import (
     ConstView2,
     View1,
     View2,
+    abs,
     add,
     axis,
     boolean,
@@ -13,7 +14,9 @@ from tilewright.tile import (
     coord,
     exp,
     f32,
+    i64,
     maximum,
+    minimum,
     parallel,
     reduce,
     scalar,
@@ -26,6 +29,7 @@ NEGATIVE_INFINITY = float("-inf")
 
 @tile.kernel
 def softmax(X: ConstView2[f32], Y: View2[f32], *, rows: int = 4):
+    """Y = exp(X - max) over its sum, row by row."""
     M, N = X.shape
     g, r, c = axis("g", cdiv(M, rows)), axis("r", rows), axis("c", N)
     for nest in parallel(shape(g)):
@@ -51,6 +55,7 @@ def layer_norm(
     X: ConstView2[f32], weight: ConstView1[f32], bias: ConstView1[f32], Y: View2[f32],
     *, rows: int = 4, eps: float = 1e-5,
 ):  # fmt: skip
+    """Rows with mean 0 and variance 1, times a weight, plus a bias."""
     M, N = X.shape
     g, r, c = axis("g", cdiv(M, rows)), axis("r", rows), axis("c", N)
     for nest in parallel(shape(g)):
@@ -61,6 +66,7 @@ def layer_norm(
 
 @tile.kernel
 def rms_norm(X: ConstView2[f32], weight: ConstView1[f32], Y: View2[f32], *, rows: int = 4, eps: float = 1e-5):
+    """Rows with a mean square of 1, times a weight."""
     M, N = X.shape
     g, r, c = axis("g", cdiv(M, rows)), axis("r", rows), axis("c", N)
     for nest in parallel(shape(g)):
@@ -89,3 +95,61 @@ def row_sum_region(X: ConstView2[f32], S: View1[f32], *, policy: str = "unordere
         for step in nest.reduce(shape(j), policy=policy):
             total = total + X[nest.index(), step.index()].load()
         S[nest.index()].store(total)
+
+
+@tile.kernel
+def row_folds(
+    X: ConstView2[f32], top: View1[f32], low: View1[f32], size: View1[f32], span: View1[f32], middle: View1[f32],
+    *, rows: int = 4,
+):  # fmt: skip
+    """Five folds of one tile: largest, smallest, sum and largest of the absolute values, mean."""
+    M, N = X.shape
+    g, r, c = axis("g", cdiv(M, rows)), axis("r", rows), axis("c", N)
+    for nest in parallel(shape(g)):
+        m0 = nest.index() * rows
+        x = X[coord(m0, 0), shape(r, c)]
+        top.at(coord(m0), shape(r)).store(reduce(x, c, maximum))
+        low.at(coord(m0), shape(r)).store(reduce(x, c, minimum))
+        size.at(coord(m0), shape(r)).store(reduce(abs(x), c, add))
+        span.at(coord(m0), shape(r)).store(reduce(abs(x), c, maximum))
+        middle.at(coord(m0), shape(r)).store(tile.mean(x, c))
+
+
+@tile.kernel
+def argmax(X: ConstView2[f32], P: View1[i64], *, rows: int = 4):
+    """The place of the first largest element of each row."""
+    M, N = X.shape
+    g, r, c = axis("g", cdiv(M, rows)), axis("r", rows), axis("c", N)
+    for nest in parallel(shape(g)):
+        m0 = nest.index() * rows
+        P.at(coord(m0), shape(r)).store(tile.argmax(X[coord(m0, 0), shape(r, c)], c))
+
+
+@tile.kernel
+def residual_layer_norm(
+    X: ConstView2[f32], R: ConstView2[f32], weight: ConstView1[f32], bias: ConstView1[f32], S: View2[f32],
+    Y: View2[f32], *, rows: int = 4, eps: float = 1e-5,
+):  # fmt: skip
+    """S = X + R and Y = layer_norm(S): one sum, stored and normalized."""
+    M, N = X.shape
+    g, r, c = axis("g", cdiv(M, rows)), axis("r", rows), axis("c", N)
+    for nest in parallel(shape(g)):
+        here = coord(nest.index() * rows, 0)
+        s = X[here, shape(r, c)] + R[here, shape(r, c)]
+        S.at(here, shape(r, c)).store(s)
+        w, b = weight[coord(0), shape(c)], bias[coord(0), shape(c)]
+        Y.at(here, shape(r, c)).store(tile.layer_norm(s, c, w, b, eps=eps))
+
+
+@tile.kernel
+def rope(X: ConstView2[f32], cosine: ConstView2[f32], sine: ConstView2[f32], Y: View2[f32], *, rows: int = 4):
+    """Rotary embedding, split-half: the two halves of a row are the real and imaginary parts. Su et al. (2021)."""
+    M, N = X.shape
+    half = N // 2
+    g, r, h = axis("g", cdiv(M, rows)), axis("r", rows), axis("h", half)
+    for nest in parallel(shape(g)):
+        m0 = nest.index() * rows
+        a, b = X[coord(m0, 0), shape(r, h)], X[coord(m0, half), shape(r, h)]
+        c, s = cosine[coord(m0, 0), shape(r, h)], sine[coord(m0, 0), shape(r, h)]
+        Y.at(coord(m0, 0), shape(r, h)).store(a * c - b * s)
+        Y.at(coord(m0, half), shape(r, h)).store(b * c + a * s)

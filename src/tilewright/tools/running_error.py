@@ -17,7 +17,7 @@ Real = npt.NDArray[np.float64]
 
 ROUNDOFF = 2.0**-24  # of float32: a rounded result is off by at most this part of itself
 _SMALLEST = 2.0**-149  # or by this much, where it is subnormal
-EXP_ULP, TANH_ULP, RSQRT_ULP = 1, 3, 1  # what the vector functions promise; an ulp is two roundoffs at most
+EXP_ULP, LOG_ULP, TANH_ULP, SIGMOID_ULP, RSQRT_ULP = 1, 1, 3, 3, 1  # what the vector functions promise; an ulp is two roundoffs at most
 
 
 def _gamma(count: int) -> float:
@@ -84,6 +84,18 @@ class Running:
         value = np.exp(self.value)
         return _rounded(value, np.exp(np.minimum(self.value + self.error, 700)) - value, 2 * EXP_ULP)
 
+    def log(self) -> "Running":
+        value = np.log(self.value)
+        low = np.maximum(self.value - self.error, _SMALLEST)
+        return _rounded(value, np.log(self.value / low), 2 * LOG_ULP)
+
+    def sqrt(self) -> "Running":
+        value = np.sqrt(self.value)
+        return _rounded(value, value - np.sqrt(np.maximum(self.value - self.error, 0)))
+
+    def sigmoid(self) -> "Running":
+        return _rounded(1 / (1 + np.exp(-self.value)), self.error / 4, 2 * SIGMOID_ULP)
+
     def tanh(self) -> "Running":
         nearest = np.maximum(abs(self.value) - self.error, 0)  # where it is steepest
         return _rounded(np.tanh(self.value), self.error / np.cosh(np.minimum(nearest, 300)) ** 2, 2 * TANH_ULP)
@@ -91,6 +103,9 @@ class Running:
     def rsqrt(self) -> "Running":
         value = self.value**-0.5
         return _rounded(value, np.maximum(self.value - self.error, _SMALLEST) ** -0.5 - value, 2 * RSQRT_ULP)
+
+    def __abs__(self) -> "Running":
+        return Running(abs(self.value), self.error)
 
     def where(self, kept: npt.NDArray[np.bool_], other: float) -> "Running":
         """This where `kept`, else a number that float32 has."""
