@@ -14,6 +14,9 @@ from tilewright.xir.types import I64
 
 __all__ = ["ReassociateAddresses"]
 
+_MOST_TERMS = 32
+"""A sum is taken apart no further: `n + n`, forty times over, has a trillion terms."""
+
 
 @dataclass(frozen=True, slots=True)
 class ReassociateAddresses:
@@ -103,6 +106,8 @@ def _terms(value: SSAValue) -> tuple[list[_Term], int]:
         known, owner = known_int(value), value.owner
         if known is not None:
             constant += known * factor
+        elif len(terms) + len(pending) >= _MOST_TERMS:
+            terms.append(_Term(value, factor, product))
         elif isinstance(owner, arith.AddiOp) and _is_sum(owner) and (factor == 1 or _by_constant(owner)):
             pending += [(part, factor, part if factor == 1 else None) for part in reversed(owner.operands)]
         elif isinstance(owner, arith.MuliOp) and _by_constant(owner):
