@@ -1,5 +1,8 @@
 """The kernels that everyone shares: each captures, verifies, round-trips, and its text is what we meant."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +11,7 @@ import pytest
 from examples.gallery import attention, elementwise, gemm, rows
 from tilewright.ir.hash import structural_hash
 from tilewright.ir.kernel import Kernel
-from tilewright.ir.text import parse_module
+from tilewright.ir.text import parse_module, print_module
 from tilewright.ir.verify import verify
 from tilewright.tile import tensor_shape
 
@@ -61,12 +64,33 @@ def test_the_text_of_a_gallery_kernel(name: str, golden_accept: bool) -> None:
     assert text == golden.read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("locations", [False, True])
 @pytest.mark.parametrize("name", GALLERY)
-def test_a_gallery_kernel_round_trips(name: str) -> None:
+def test_parsing_the_text_of_a_gallery_kernel_gives_it_back(name: str, locations: bool) -> None:
     kernel = captured(name)
-    again = parse_module(kernel.text())
+    text = print_module(kernel.module, locations=locations)
+    again = parse_module(text)
+    assert kernel.module.is_structurally_equivalent(again)
+    assert print_module(again, locations=locations) == text
     assert structural_hash(again) == kernel.hash
     assert verify(again) == ()
+    if locations:
+        assert [op.location for op in again.walk()] == [op.location for op in kernel.module.walk()]
+
+
+PROGRAM = """
+from tests.unit.lang.test_gallery import GALLERY, captured
+print(*(captured(name).hash for name in GALLERY))
+"""
+
+
+@pytest.mark.parametrize("seed", ["0", "1"])
+def test_every_process_gives_a_gallery_kernel_the_same_hash(seed: str) -> None:
+    environment = {**os.environ, "PYTHONHASHSEED": seed}
+    command = [sys.executable, "-c", PROGRAM]
+    root = Path(__file__).parents[3]
+    done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [captured(name).hash for name in GALLERY]
 
 
 def test_gallery_kernels_are_different_programs() -> None:
