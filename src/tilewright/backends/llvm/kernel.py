@@ -58,10 +58,11 @@ class CompiledKernel:
     argument_order: tuple[int, ...]
     scratch_bytes: int
     disjoint: frozenset[tuple[int, int]]
+    code: bytes | None = None
 
     def object(self) -> bytes:
         """Machine code for the host. Raises ToolchainError (TW510)."""
-        return compile_object(self.metadata.source, name=self.metadata.name)
+        return self.code if self.code is not None else compile_object(self.metadata.source, name=self.metadata.name)
 
     def assembly(self) -> str:
         """The same as text."""

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from tilewright.backends.llvm.kernel import compile_kernel
+from tilewright.backends.llvm.store import stored_kernel
 from tilewright.backends.simd.debug import DebugShader
 from tilewright.backends.simd.phases import PhasedShader
 from tilewright.backends.simd.shader import SIMDShader
@@ -25,9 +25,7 @@ class SIMDDevice(HostMemory):
     def __init__(self) -> None:
         super().__init__(self.name)
 
-    def create_tile_kernel(
-        self, kernel: object, options: CompileOptions, /
-    ) -> SIMDShader | PhasedShader | DebugShader:
+    def create_tile_kernel(self, kernel: object, options: CompileOptions, /) -> SIMDShader | PhasedShader | DebugShader:
         """Raises what the native route raises: UnsupportedError, PlanError, ToolchainError."""
         if not isinstance(kernel, Kernel):
             raise CapabilityError(
@@ -40,5 +38,5 @@ class SIMDDevice(HostMemory):
 
 
 def _shader(kernel: Kernel, options: CompileOptions, *, may_alias: bool) -> SIMDShader:
-    compiled = compile_kernel(kernel, options, may_alias=may_alias)
+    compiled = stored_kernel(kernel, options, may_alias=may_alias)
     return SIMDShader(compiled, partial(_shader, kernel, options, may_alias=True))
