@@ -95,7 +95,7 @@ from tilewright.lang.math import (
 from tilewright.lang.memory import Layout, Memory, layout, memory
 from tilewright.lang.nests import Nest, Region, Scope, parallel
 from tilewright.lang.reducers import Reducer, add, bitwise_and, bitwise_or, bitwise_xor, maximum, minimum, mul
-from tilewright.lang.signature import TensorShape, tensor_shape
+from tilewright.lang.signature import TensorShape, scalar_shape, tensor_shape
 from tilewright.lang.spaces import Axis, Coord, Shape, axis, cdiv, coord, shape
 from tilewright.lang.tiles import (
     broadcast_to,
@@ -128,7 +128,8 @@ __all__ = [
     "layout", "leaky_relu", "log", "log2", "log_softmax", "logical_and", "logical_not", "logical_or", "logsumexp",
     "map", "matmul", "max", "max_pool2d", "maximum", "mean", "memory", "merge_axes", "min", "minimum", "mma", "mul",
     "ordered_tree", "parallel", "pow", "prod", "reduce", "reindex", "relabel", "relu", "reshape", "rms_norm", "roll",
-    "round", "rsqrt", "scalar", "scan", "scatter", "scatter_add", "segment_reduce", "segment_sum", "shape", "shift",
+    "round", "rsqrt", "scalar", "scalar_shape", "scan", "scatter", "scatter_add", "segment_reduce", "segment_sum",
+    "shape", "shift",
     "sigmoid", "silu", "sin", "softmax", "softplus", "sort", "split_axis", "sqrt", "sum", "tanh", "tensor_shape",
     "topk", "transpose", "trunc", "trunc_div", "trunc_mod", "u16", "u32", "u64", "u8", "unordered_tree", "var",
     "welford", "where", "window", "zeros",

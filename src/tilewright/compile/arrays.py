@@ -1,11 +1,21 @@
-"""One argument of a direct call: an array in host memory, taken in place or refused by its parameter's name."""
+"""One argument of a direct call: an array in host memory, taken in place, or a number, or refused by its parameter's
+name.
+"""
 
 from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
 
-from tilewright.core.codes.dispatch import ARRAY_ALIGNMENT, ARRAY_DEVICE, ARRAY_ELEMENT, ARRAY_STRIDES, NO_ARRAY
+from tilewright.core.codes.dispatch import (
+    ARRAY_ALIGNMENT,
+    ARRAY_DEVICE,
+    ARRAY_ELEMENT,
+    ARRAY_STRIDES,
+    NO_ARRAY,
+    SCALAR_KIND,
+    SCALAR_VALUE,
+)
 from tilewright.core.diagnostics import Code
 from tilewright.core.dtypes import DType
 from tilewright.core.errors import DispatchError, TileTypeError
@@ -14,11 +24,12 @@ from tilewright.ir.types import compact_strides
 from tilewright.lang.signature import ParameterDefinition, TensorShape
 from tilewright.lang.views import ViewBase
 from tilewright.numerics.arrays import Array, from_numpy
+from tilewright.numerics.scalars import as_number, element_type_of, packed
 
 from .addresses import array_address
 from .dlpack import CPU, DEVICE_NAMES, DLPackArray, ExportsDLPack, exports_dlpack, read_dlpack
 
-__all__ = ["HostArray", "Place", "host_array"]
+__all__ = ["HostArray", "Place", "host_array", "host_number"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +73,20 @@ def host_array(value: object, place: Place) -> HostArray:
     found = _from_numpy(cast("Array", value), place) if array else _from_dlpack(cast("ExportsDLPack", value), place)
     _require_alignment(found, place)
     return found
+
+
+def host_number(value: object, place: Place) -> HostArray:
+    """A copy of a number in the parameter's element type. Raises DispatchError: TW637 no number, TW638 out of range."""
+    dtype = place.parameter.annotation.dtype or element_type_of(value)
+    if dtype is None:
+        expected = "a number with an element type, such as numpy.float32(x)"
+        raise place.refusal(SCALAR_KIND, got=f"a {type(value).__name__}", expected=expected)
+    array = packed(value, dtype)
+    if array is None and as_number(value) is None:
+        raise place.refusal(SCALAR_KIND, got=f"a {type(value).__name__}", expected=f"a number of {dtype.name}")
+    if array is None:
+        raise place.refusal(SCALAR_VALUE, got=repr(value), expected=dtype.name)
+    return HostArray(array_address(array), TensorShape((), dtype, ()), array)
 
 
 def _from_numpy(array: Array, place: Place) -> HostArray:

@@ -11,6 +11,7 @@ from tilewright.core.abi import CompileOptions
 from tilewright.core.codes.dispatch import CALL_ARGUMENTS
 from tilewright.core.errors import DispatchError, during
 from tilewright.core.source import user_span
+from tilewright.lang.annotations import ScalarAnnotation
 from tilewright.lang.guards import fingerprint, guards_of
 from tilewright.lang.kernel import KernelDefinition
 from tilewright.lang.signature import BoundArguments, KernelSignature, TensorShape
@@ -18,7 +19,7 @@ from tilewright.runtime.device import Device, create_device
 from tilewright.runtime.interface import AddressableShader
 from tilewright.runtime.shader import Shader
 
-from .arrays import HostArray, Place, host_array
+from .arrays import HostArray, Place, host_array, host_number
 from .compilation import compile_with
 from .watch import Watch
 
@@ -42,15 +43,17 @@ class Compiled:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """The arguments of one call: an array for each view, None for an absent one, and the configuration."""
+    """The arguments of one call: memory for each positional one (None: absent), and the configuration."""
 
     arrays: tuple[HostArray | None, ...]
     config: Mapping[str, object]
 
     def key(self, signature: KernelSignature) -> object:
-        """Equal for calls that the same code serves. That an array is read-only matters to views that are written."""
-        views = zip(signature.views, self.arrays, strict=True)
-        specs = [None if array is None else _spec_key(array.spec, const=v.annotation.const) for v, array in views]
+        """Equal for calls that the same code serves, whatever the numbers are. That an array is read-only matters to
+        views that are written.
+        """
+        pairs = zip(signature.parameters, self.arrays, strict=True)
+        specs = [None if array is None else _spec_key(array.spec, const=p.annotation.const) for p, array in pairs]
         return (*specs, *((name, fingerprint(value)) for name, value in self.config.items()))
 
     def addresses(self) -> list[int]:
@@ -113,7 +116,7 @@ def _remember(table: dict[K, V], key: K, value: V) -> None:
 
 def bind(definition: KernelDefinition, arguments: Sequence[object], keywords: Mapping[str, object]) -> Bound:
     """Arguments matched with parameters. Raises DispatchError: TW650 where they do not match, and what `host_array`
-    raises.
+    and `host_number` raise.
     """
     signature = definition.signature
     try:
@@ -123,10 +126,11 @@ def bind(definition: KernelDefinition, arguments: Sequence[object], keywords: Ma
     bound.apply_defaults()
     given = bound.arguments
     arrays: list[HostArray | None] = []
-    for index, view in enumerate(signature.views):
-        value = given.pop(view.name)
-        absent = value is None and view.annotation.optional
-        arrays.append(None if absent else host_array(value, Place(definition.name, index, view)))
+    for index, parameter in enumerate(signature.parameters):
+        value = given.pop(parameter.name)
+        absent = value is None and parameter.annotation.optional
+        read = host_number if isinstance(parameter.annotation, ScalarAnnotation) else host_array
+        arrays.append(None if absent else read(value, Place(definition.name, index, parameter)))
     return Bound(tuple(arrays), given)
 
 
@@ -137,9 +141,9 @@ def _bad_call(definition: KernelDefinition, problem: str) -> DispatchError:
 
 def usage_of(definition: KernelDefinition, method: str = "") -> str:
     """How a call looks: `gemm(A, B, C, bm=...)`."""
-    views = [view.name for view in definition.signature.views]
-    config = [f"{name}=..." for name in definition.signature.python.parameters if name not in views]
-    return f"{definition.name}{method}({', '.join([*views, *config])})"
+    names = [parameter.name for parameter in definition.signature.parameters]
+    config = [f"{name}=..." for name in definition.signature.python.parameters if name not in names]
+    return f"{definition.name}{method}({', '.join([*names, *config])})"
 
 
 _CREATION = threading.Lock()

@@ -14,6 +14,7 @@ from tilewright.lang.kernel import KernelDefinition
 
 from .addresses import addresses_of
 from .calls import Calls, bind, usage_of
+from .numbers import Numbers
 from .options import OptionFields, bad_option, read_options
 
 __all__ = ["TileKernel", "kernel"]
@@ -25,7 +26,8 @@ _look: Callable[[object], object] = attrgetter("__class__", "dtype", "shape", "s
 class TileKernel(KernelDefinition):
     """A kernel. Call it on arrays, or `capture` it and compile the result for a device and its streams.
 
-    A call takes NumPy arrays, CPU tensors and whatever has DLPack, works in their memory, and returns when it is done.
+    A call takes NumPy arrays, CPU tensors and whatever has DLPack, works in their memory, and returns when it is done;
+    for a scalar it takes a number.
     It captures and compiles once for each combination of element types, shapes, strides and configuration, and again
     when a global or closure value that the kernel read has changed.
     """
@@ -38,13 +40,17 @@ class TileKernel(KernelDefinition):
         self._calls = Calls(self, self.compile_options)
         self._recent = self._calls.recent
         self._addresses = addresses_of()
+        self._numbers = Numbers.of(self.signature)
 
     def __call__(self, *arrays: Any, **config: object) -> None:
         """Runs on these arrays, in place.
 
-        Raises DispatchError (TW641, TW650 to TW654) and TileTypeError (TW218) for arguments that do not fit, each
-        before any memory is touched, and what `capture` and `tile.compile` raise.
+        Raises DispatchError (TW637, TW638, TW641, TW650 to TW654) and TileTypeError (TW218) for arguments that do not
+        fit, each before any memory is touched, and what `capture` and `tile.compile` raise.
         """
+        if self._numbers.places:
+            self._call_with_numbers(arrays, config)
+            return
         try:
             entry = None if config else self._recent.get(tuple(map(_look, arrays)))
         except (AttributeError, TypeError):  # something else than NumPy arrays
@@ -54,11 +60,26 @@ class TileKernel(KernelDefinition):
         else:
             entry.launch(self._addresses(arrays))
 
-    def _call(self, arrays: tuple[Any, ...], config: Mapping[str, object]) -> None:
+    def _call_with_numbers(self, arguments: tuple[Any, ...], config: Mapping[str, object]) -> None:
+        try:
+            look = None if config else self._numbers.look(arguments, _look)
+            entry = None if look is None else self._recent.get(look)
+        except (AttributeError, TypeError):  # something else than NumPy arrays and numbers
+            look = entry = None
+        known = entry is not None and entry.watch.holds()
+        memory = self._numbers.memory(arguments, entry.shader.metadata.arguments) if entry and known else None
+        if entry is None or memory is None:
+            self._call(arguments, config, look)
+        else:
+            entry.launch(self._addresses(memory))
+
+    def _call(self, arrays: tuple[Any, ...], config: Mapping[str, object], look: object = None) -> None:
         bound = bind(self, arrays, config)
         entry = self._calls.compiled(bound)
-        if not config and all(type(array) is ndarray for array in arrays):
+        if not config and not self._numbers.places and all(type(array) is ndarray for array in arrays):
             self._calls.remember(tuple(map(_look, arrays)), entry)
+        elif look is not None and self._numbers.are_alone(arrays):
+            self._calls.remember(look, entry)
         entry.launch(bound.addresses())
 
     def with_options(  # pyright: ignore[reportIncompatibleMethodOverride]  # here the options have names and types
@@ -89,7 +110,7 @@ def kernel(**options: Unpack[OptionFields]) -> Callable[[Callable[..., None]], T
 def kernel(
     function: Callable[..., None] | None = None, /, **options: Unpack[OptionFields]
 ) -> TileKernel | Callable[[Callable[..., None]], TileKernel]:
-    """Makes a kernel of a function whose positional parameters are views and whose keyword-only ones are host values.
+    """Makes a kernel of a function whose positional parameters are views and scalars, its keyword-only ones host values.
 
     The keywords are compile options for its calls; `name` names the kernel too, in place of the function.
 

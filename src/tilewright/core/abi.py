@@ -29,7 +29,9 @@ class Lowering(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class KernelArgument:
-    """One buffer argument, in the order of the signature. `strides` count elements."""
+    """One argument, in the order of the signature. `strides` count elements; a number has no axes, and its buffer one
+    element.
+    """
 
     name: str
     element: type[DType]
@@ -38,6 +40,10 @@ class KernelArgument:
     minimum_size_bytes: int
     usage: Usage
     const: bool
+
+    @property
+    def is_scalar(self) -> bool:
+        return not self.shape
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Running a kernel on NumPy arrays."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -12,6 +12,8 @@ from tilewright.core.codes.dispatch import (
     ARRAY_KIND,
     ARRAY_READ_ONLY,
     ARRAY_SHAPE,
+    SCALAR_KIND,
+    SCALAR_VALUE,
 )
 from tilewright.core.diagnostics import Code
 from tilewright.core.errors import DispatchError, during
@@ -19,6 +21,7 @@ from tilewright.core.source import user_span
 from tilewright.ir.kernel import Kernel, Parameter
 from tilewright.ir.types import ViewType
 from tilewright.numerics.arrays import numpy_dtype
+from tilewright.numerics.scalars import as_number, element_type_of, packed
 
 from .frame import Frame
 from .machine import Checks, Machine, Order
@@ -34,7 +37,7 @@ LANES = 1 << 20
 def run(
     kernel: Kernel, arrays: Sequence[object], *, order: Order = None, check: Checks | None = None, lanes: int = LANES
 ) -> None:
-    """Runs a kernel on NumPy arrays, one a parameter in signature order (0-d for a scalar), writing in place.
+    """Runs a kernel on NumPy arrays, one a parameter in signature order (a number for a scalar), writing in place.
 
     Arrays have the parameters' element types and shapes, and any strides; they may overlap. Instances of a `parallel`
     run in lexicographic order, in `"reverse"`, or in an order drawn from a seed; a seed also draws one of the
@@ -80,6 +83,8 @@ def _checked(kernel: Kernel, index: int, parameter: Parameter, array: object) ->
     def refuse(code: Code, **values: Any) -> DispatchError:
         return DispatchError(code.at(user_span(), kernel=kernel.name, index=index, name=parameter.name, **values))
 
+    if not parameter.shape and not isinstance(array, np.ndarray):
+        return _number(parameter, array, refuse)
     expected = numpy_dtype(parameter.element)
     if not isinstance(array, np.ndarray):
         raise refuse(ARRAY_KIND, got=type(array).__name__)
@@ -93,6 +98,17 @@ def _checked(kernel: Kernel, index: int, parameter: Parameter, array: object) ->
     if not parameter.const and not _distinct(data):
         raise refuse(ARRAY_FOLDED, strides=data.strides)
     return data
+
+
+def _number(parameter: Parameter, value: object, refuse: Callable[..., DispatchError]) -> Array:
+    """A number in the type of its parameter."""
+    name = parameter.element.name
+    if as_number(value) is None and element_type_of(value) is None:
+        raise refuse(SCALAR_KIND, got=f"a {type(value).__name__}", expected=f"a number of {name}")
+    array = packed(value, parameter.element)
+    if array is None:
+        raise refuse(SCALAR_VALUE, got=repr(value), expected=name)
+    return array
 
 
 def _distinct(data: Array) -> bool:

@@ -4,17 +4,19 @@ capture (the default of the type variable, PEP 696).
 
 import types
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Generic, Union, get_args, get_origin
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Generic, Union, cast, get_args, get_origin
 
 from typing_extensions import TypeVar
 
 from tilewright.core.dtypes import DType
+from tilewright.lang.values import Scalar
 from tilewright.lang.views import ConstView, Index, View, ViewBase
 
 __all__ = [
     "ConstView1", "ConstView2", "ConstView3", "ConstView4", "ConstView5", "ConstView6", "ConstView7", "ConstView8",
-    "View1", "View2", "View3", "View4", "View5", "View6", "View7", "View8", "ViewAnnotation", "read_annotation",
+    "Annotation", "ScalarAnnotation", "View1", "View2", "View3", "View4", "View5", "View6", "View7", "View8",
+    "ViewAnnotation", "read_annotation",
 ]  # fmt: skip
 
 D = TypeVar("D", bound=DType, default=DType)
@@ -123,17 +125,38 @@ class ViewAnnotation:
         return f"{self.kind.__name__}{element}{' | None' * self.optional}"
 
 
-def read_annotation(annotation: object) -> ViewAnnotation | None:
-    """What a parameter annotation says; None when it names no view."""
+@dataclass(frozen=True, slots=True)
+class ScalarAnnotation:
+    """The same for a parameter that is a number. It has no axes and is never written."""
+
+    dtype: type[DType] | None
+    optional: bool
+    rank: ClassVar[int] = 0
+    const: ClassVar[bool] = True
+
+    def __str__(self) -> str:
+        element = "" if self.dtype is None else f"[{self.dtype!r}]"
+        return f"Scalar{element}{' | None' * self.optional}"
+
+
+Annotation = ViewAnnotation | ScalarAnnotation
+
+
+def read_annotation(annotation: object) -> Annotation | None:
+    """What a parameter annotation says; None when it names neither a view nor a scalar."""
     if get_origin(annotation) in (Union, types.UnionType):
         arms = [arm for arm in get_args(annotation) if arm is not type(None)]
         inner = read_annotation(arms[0]) if len(arms) == 1 else None
-        return None if inner is None else ViewAnnotation(inner.kind, inner.rank, inner.dtype, optional=True)
+        return None if inner is None else replace(inner, optional=True)
     kind = get_origin(annotation) or annotation
-    if not (isinstance(kind, type) and kind in _RANKS):
+    if not (isinstance(kind, type) and (kind in _RANKS or kind is Scalar)):
         return None
     arguments = get_args(annotation)
     dtype = arguments[0] if arguments else None
     if dtype is not None and not (isinstance(dtype, type) and issubclass(dtype, DType)):
         return None
-    return ViewAnnotation(kind, _RANKS[kind], None if dtype is DType else dtype, optional=False)
+    element = None if dtype is DType else dtype
+    if kind is Scalar:
+        return ScalarAnnotation(element, optional=False)
+    view = cast("type[ViewBase[Any, Any, Any, Any]]", kind)
+    return ViewAnnotation(view, _RANKS[view], element, optional=False)

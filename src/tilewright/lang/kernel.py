@@ -16,12 +16,14 @@ from tilewright.core.source import Span
 from tilewright.ir.kernel import Kernel
 from tilewright.ir.location import location_of
 from tilewright.ir.ops.regions import KernelOp, YieldOp
-from tilewright.ir.types import AxisAttr, DimAttr, SpaceAttr, ViewType
+from tilewright.ir.types import AxisAttr, DimAttr, SpaceAttr, ViewType, element_attr
 from tilewright.ir.verify import verify_or_raise
+from tilewright.lang.annotations import ScalarAnnotation
 from tilewright.lang.context import Capture, capturing
 from tilewright.lang.guards import CaptureGuards, guards_of
 from tilewright.lang.signature import BoundArguments, KernelSignature, ParameterDefinition, TensorShape, read_signature
 from tilewright.lang.source import Rewritten, code_span, rewritten
+from tilewright.lang.values import Scalar
 
 __all__ = ["Captured", "KernelDefinition", "inline"]
 
@@ -38,10 +40,10 @@ class Captured:
 
 
 class KernelDefinition:
-    """A function whose positional parameters are views and whose keyword-only ones are host values.
+    """A function whose positional parameters are views and scalars and whose keyword-only ones are host values.
 
     Nothing is captured before `capture`. Raises CaptureError: TW105 for what is no function, TW107 for a parameter
-    that is neither, TW109 for a coroutine or generator.
+    that is none of these, TW109 for a coroutine or generator.
     """
 
     def __init__(self, function: Callable[..., None], *, name: str | None = None) -> None:
@@ -63,8 +65,8 @@ class KernelDefinition:
     def capture(self, *shapes: TensorShape | None, **config: object) -> Kernel:
         """The kernel for arguments of these shapes and this configuration.
 
-        Optional views are captured as absent when given as None or left out. Raises CaptureError (1xx), TileTypeError
-        (2xx) and EffectError (3xx) of the kernel; other exceptions of its body come out unchanged.
+        Optional arguments are captured as absent when given as None or left out. Raises CaptureError (1xx),
+        TileTypeError (2xx) and EffectError (3xx) of the kernel; other exceptions of its body come out unchanged.
         """
         return self.capture_bound(self.signature.bind(shapes, config)).kernel
 
@@ -102,9 +104,9 @@ def inline(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _run(definition: KernelDefinition, made: Rewritten, arguments: BoundArguments) -> Kernel:
-    views = list(zip(definition.signature.views, arguments.views, strict=True))
-    op, capture = _empty_kernel(definition, views)
-    values = _parameter_values(op, capture, views)
+    pairs = list(zip(definition.signature.parameters, arguments.shapes, strict=True))
+    op, capture = _empty_kernel(definition, pairs)
+    values = _parameter_values(op, capture, pairs)
     with capturing(capture):
         result: object = made.function(*values, **arguments.config)
     _check_end(definition, capture, result)
@@ -121,23 +123,26 @@ def _run(definition: KernelDefinition, made: Rewritten, arguments: BoundArgument
 
 
 def _empty_kernel(
-    definition: KernelDefinition, views: Sequence[tuple[ParameterDefinition, TensorShape | None]]
+    definition: KernelDefinition, pairs: Sequence[tuple[ParameterDefinition, TensorShape | None]]
 ) -> tuple[KernelOp, Capture]:
     """The kernel operation with its parameters, and a capture that fills it."""
     numbers = 0
     labels: dict[int, str] = {}
     parameters: list[tuple[str, Attribute]] = []
-    for view, given in views:
+    for parameter, given in pairs:
         if given is None:
             continue
-        dtype, strides = definition.signature.resolve(view, given)
-        name = given.name or view.name
+        dtype, strides = definition.signature.resolve(parameter, given)
+        name = given.name or parameter.name
+        if isinstance(parameter.annotation, ScalarAnnotation):
+            parameters.append((name, element_attr(dtype)))
+            continue
         axes: list[AxisAttr] = []
         for place, extent in enumerate(given.shape):
             labels[numbers] = f"{name}.{place}"
             axes.append(AxisAttr.of(DimAttr.of(numbers), extent))
             numbers += 1
-        kind = ViewType.of(dtype, SpaceAttr.of(axes), strides, const=view.annotation.const)
+        kind = ViewType.of(dtype, SpaceAttr.of(axes), strides, const=parameter.annotation.const)
         parameters.append((name, kind))
     op = KernelOp(definition.name, parameters)
     op.location = location_of(definition.span)
@@ -146,15 +151,21 @@ def _empty_kernel(
 
 
 def _parameter_values(
-    op: KernelOp, capture: Capture, views: Sequence[tuple[ParameterDefinition, TensorShape | None]]
+    op: KernelOp, capture: Capture, pairs: Sequence[tuple[ParameterDefinition, TensorShape | None]]
 ) -> list[object]:
-    """What the body sees: a view for each argument, None for an absent one."""
+    """What the body sees: a view or a scalar for each argument, None for an absent one."""
     arguments = iter(op.body.block.args)
     values: list[object] = []
-    for view, given in views:
-        argument: SSAValue | None = None if given is None else next(arguments)
-        values.append(None if argument is None else view.annotation.kind(argument, view.name, capture))
+    for parameter, given in pairs:
+        values.append(None if given is None else _parameter_value(parameter, next(arguments), capture))
     return values
+
+
+def _parameter_value(parameter: ParameterDefinition, argument: SSAValue, capture: Capture) -> object:
+    annotation = parameter.annotation
+    if isinstance(annotation, ScalarAnnotation):
+        return Scalar(argument, capture)
+    return annotation.kind(argument, parameter.name, capture)
 
 
 def _check_end(definition: KernelDefinition, capture: Capture, result: object) -> None:

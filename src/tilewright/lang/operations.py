@@ -1,10 +1,8 @@
 """Elementwise operations on IR values: operands checked, literals converted, spaces joined."""
 
 from collections.abc import Callable, Sequence
-from numbers import Integral, Real
 from typing import NoReturn, Protocol
 
-import numpy as np
 from xdsl.ir import Attribute, SSAValue
 
 from tilewright.analysis.affine import constant_of
@@ -46,13 +44,13 @@ from tilewright.lang.refusing import NotAValue
 from tilewright.lang.spaces import Coord, counted_axes
 from tilewright.numerics.bits import to_bits
 from tilewright.numerics.cast import exact_literal, literal
+from tilewright.numerics.scalars import Number, as_number
 
 __all__ = [
     "Coordinates", "as_index", "as_number", "binary", "bitcast_to", "cast_to", "condition", "constant", "extract",
     "lifted", "logical", "select", "typed", "unary",
 ]  # fmt: skip
 
-Number = bool | int | float
 _INTEGER_DIVISIONS = (FloorDivOp, FloorModOp, TruncDivOp, TruncModOp)
 
 
@@ -62,19 +60,6 @@ class Coordinates(Protocol):
     def coordinate(self, dim: DimAttr) -> SSAValue:
         """The coordinate along `dim`; an error when no open region has it."""
         ...
-
-
-def as_number(value: object) -> Number | None:
-    """A host number as Python's own, NumPy's scalars included; None for anything else."""
-    match value:
-        case bool() | np.bool_():
-            return bool(value)
-        case Integral():
-            return int(value)
-        case Real():
-            return float(value)
-        case _:
-            return None
 
 
 def constant(dtype: type[DType], value: Number, space: SpaceAttr | None = None) -> SSAValue:

@@ -11,11 +11,11 @@ from tilewright.core.dtypes import DType
 from tilewright.core.errors import CaptureError, TileTypeError
 from tilewright.core.source import Span, user_span
 from tilewright.ir.types import compact_strides
-from tilewright.lang.annotations import ViewAnnotation, read_annotation
+from tilewright.lang.annotations import Annotation, ScalarAnnotation, read_annotation
 from tilewright.lang.frames import variables_around
 from tilewright.lang.spaces import checked_extent, counted_axes
 
-__all__ = ["BoundArguments", "KernelSignature", "ParameterDefinition", "TensorShape", "tensor_shape"]
+__all__ = ["BoundArguments", "KernelSignature", "ParameterDefinition", "TensorShape", "scalar_shape", "tensor_shape"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,19 +48,24 @@ def tensor_shape(
     return TensorShape(shape, dtype, steps, name)
 
 
+def scalar_shape(dtype: type[DType] | None = None, *, name: str | None = None) -> TensorShape:
+    """What a capture needs to know of a number: `dtype`, needed only for parameters without an element type."""
+    return TensorShape((), dtype, (), name)
+
+
 @dataclass(frozen=True, slots=True)
 class ParameterDefinition:
-    """One view parameter as written."""
+    """One positional parameter as written: a view or a scalar."""
 
     name: str
-    annotation: ViewAnnotation
+    annotation: Annotation
 
 
 @dataclass(frozen=True, slots=True)
 class BoundArguments:
-    """The arguments of one capture: a shape for each view (None: absent), and the host configuration."""
+    """The arguments of one capture: a shape for each positional one (None: absent), and the host configuration."""
 
-    views: tuple[TensorShape | None, ...]
+    shapes: tuple[TensorShape | None, ...]
     config: Mapping[str, object]
 
 
@@ -69,7 +74,7 @@ class KernelSignature:
     """The parameters of a kernel, and the signature Python sees."""
 
     kernel: str
-    views: tuple[ParameterDefinition, ...]
+    parameters: tuple[ParameterDefinition, ...]
     python: inspect.Signature
     span: Span
 
@@ -80,50 +85,55 @@ class KernelSignature:
         except TypeError as error:
             raise self._bad_arguments(str(error)) from None
         bound.apply_defaults()
-        names = {view.name for view in self.views}
-        views = tuple(self._shape(view, bound.arguments[view.name]) for view in self.views)
+        names = {parameter.name for parameter in self.parameters}
+        shapes = tuple(self._shape(parameter, bound.arguments[parameter.name]) for parameter in self.parameters)
         config = {name: value for name, value in bound.arguments.items() if name not in names}
-        return BoundArguments(views, config)
+        return BoundArguments(shapes, config)
 
-    def _shape(self, view: ParameterDefinition, value: object) -> TensorShape | None:
-        if value is None and view.annotation.optional:
+    def _shape(self, parameter: ParameterDefinition, value: object) -> TensorShape | None:
+        if value is None and parameter.annotation.optional:
             return None
         if not isinstance(value, TensorShape):
-            raise self._bad_arguments(f"the argument {view.name} is a {type(value).__name__}, not a tensor_shape")
+            kind = "scalar_shape" if isinstance(parameter.annotation, ScalarAnnotation) else "tensor_shape"
+            raise self._bad_arguments(f"the argument {parameter.name} is a {type(value).__name__}, not a {kind}")
         return value
 
     def _bad_arguments(self, problem: str) -> CaptureError:
-        shapes = [f"tensor_shape({', '.join(['...'] * view.annotation.rank)})" for view in self.views]
-        names = {view.name for view in self.views}
+        shapes = [_spelled(parameter.annotation) for parameter in self.parameters]
+        names = {parameter.name for parameter in self.parameters}
         config = [f"{name}=..." for name in self.python.parameters if name not in names]
         usage = f"{self.kernel}.capture({', '.join([*shapes, *config])})"
         return CaptureError(BAD_ARGUMENTS.at(user_span(), kernel=self.kernel, problem=problem, usage=usage))
 
-    def resolve(self, view: ParameterDefinition, given: TensorShape) -> tuple[type[DType], tuple[int, ...]]:
+    def resolve(self, parameter: ParameterDefinition, given: TensorShape) -> tuple[type[DType], tuple[int, ...]]:
         """The element type and the strides of an argument. Raises TileTypeError (TW218) when it does not fit."""
-        expected = view.annotation
+        expected = parameter.annotation
         if len(given.shape) != expected.rank:
-            raise self._mismatch(view, counted_axes(expected.rank), counted_axes(len(given.shape)))
+            raise self._mismatch(parameter, counted_axes(expected.rank), counted_axes(len(given.shape)))
         dtype = given.dtype or expected.dtype
         if dtype is None:
-            raise self._bad_arguments(f"the argument {view.name} needs dtype=..., because {expected} takes any")
+            raise self._bad_arguments(f"the argument {parameter.name} needs dtype=..., because {expected} takes any")
         if expected.dtype is not None and dtype != expected.dtype:
-            raise self._mismatch(view, repr(expected.dtype), repr(dtype))
+            raise self._mismatch(parameter, repr(expected.dtype), repr(dtype))
         if given.read_only and not expected.const:
-            raise self._mismatch(view, "memory that can be written", "a read-only array")
+            raise self._mismatch(parameter, "memory that can be written", "a read-only array")
         return dtype, given.strides if given.strides is not None else compact_strides(given.shape)
 
-    def _mismatch(self, view: ParameterDefinition, expected: str, got: str) -> TileTypeError:
+    def _mismatch(self, parameter: ParameterDefinition, expected: str, got: str) -> TileTypeError:
+        name = f"`{parameter.name}`"
         return TileTypeError(
-            ARGUMENT_MISMATCH.at(user_span(), name=f"`{view.name}`", kernel=self.kernel, expected=expected, got=got)
+            ARGUMENT_MISMATCH.at(user_span(), name=name, kernel=self.kernel, expected=expected, got=got)
         )
 
 
 def read_signature(function: FunctionType, span: Span) -> KernelSignature:
-    """The signature of a kernel function. Raises CaptureError (TW107) for a parameter that is neither view nor host."""
+    """The signature of a kernel function.
+
+    Raises CaptureError (TW107) for a parameter that is neither view nor scalar nor host value.
+    """
     python = inspect.signature(function)
     hints = _Hints(function)
-    views: list[ParameterDefinition] = []
+    parameters: list[ParameterDefinition] = []
     for name, parameter in python.parameters.items():
         if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
             continue
@@ -137,8 +147,15 @@ def read_signature(function: FunctionType, span: Span) -> KernelSignature:
         default = parameter.default
         if default is not inspect.Parameter.empty and not (annotation.optional and default is None):
             raise _bad(name, function, span, f"has the default {default!r}")
-        views.append(ParameterDefinition(name, annotation))
-    return KernelSignature(function.__name__, tuple(views), python, span)
+        parameters.append(ParameterDefinition(name, annotation))
+    return KernelSignature(function.__name__, tuple(parameters), python, span)
+
+
+def _spelled(annotation: Annotation) -> str:
+    """How an argument of `capture` is written."""
+    if isinstance(annotation, ScalarAnnotation):
+        return "scalar_shape()" if annotation.dtype is not None else "scalar_shape(f32)"
+    return f"tensor_shape({', '.join(['...'] * annotation.rank)})"
 
 
 def _bad(name: str, function: FunctionType, span: Span, problem: str) -> CaptureError:

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Generic, NoReturn, Self, TypeVar
 
+from typing_extensions import TypeVar as TypeVarWithDefault
 from xdsl.ir import SSAValue
 
 from tilewright.core.codes.capture import ITEM_ASSIGNMENT, STAGED_BOOL, STAGED_HOST
@@ -173,8 +174,14 @@ class Staged(StagedBase, Generic[_O]):
         raise CaptureError(STAGED_HOST.at(user_span(), use=use, what=self.describe(), remedy=remedy))
 
 
-class Scalar(Staged["Scalar | Number"]):
-    """One number of the kernel, such as a coordinate. With a tile on the other side, operators give a tile."""
+D_co = TypeVarWithDefault("D_co", bound=DType, default=DType, covariant=True)
+
+
+class Scalar(Staged["Scalar | Number"], Generic[D_co]):
+    """One number of the kernel, such as a coordinate. With a tile on the other side, operators give a tile.
+
+    `Scalar[f32]` annotates a parameter that is a number; a bare `Scalar` takes any element type, fixed at capture.
+    """
 
     __slots__ = ()
 

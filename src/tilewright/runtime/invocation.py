@@ -1,6 +1,6 @@
 """Shader calls: arguments checked against the kernel's metadata before anything is enqueued."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -13,10 +13,13 @@ from tilewright.core.codes.dispatch import (
     ARGUMENT_FOOTPRINT,
     ARGUMENT_KIND,
     ARGUMENT_OVERLAP,
+    SCALAR_KIND,
+    SCALAR_VALUE,
 )
 from tilewright.core.diagnostics import Code
 from tilewright.core.errors import DispatchError
 from tilewright.core.source import Span, user_span
+from tilewright.numerics.scalars import as_number, packed
 
 from .buffer import Buffer, BufferView
 from .capability import Capability
@@ -109,6 +112,8 @@ def _checked(shader: "Shader", span: Span, index: int, parameter: KernelArgument
             code.at(span, index=index, name=name, kernel=kernel, got=got, expected=expected, shape=shape)
         )
 
+    if parameter.is_scalar and not isinstance(given, Buffer | BufferView):
+        return _buffer_of(shader, given, parameter, refused)
     if not isinstance(given, Buffer | BufferView):
         raise refused(ARGUMENT_KIND, f"a {type(given).__name__}", "a buffer")
     view = given.view() if isinstance(given, Buffer) else given
@@ -121,6 +126,21 @@ def _checked(shader: "Shader", span: Span, index: int, parameter: KernelArgument
     if view.size_bytes < parameter.minimum_size_bytes:
         raise refused(ARGUMENT_FOOTPRINT, view.size_bytes, parameter.minimum_size_bytes)
     return view
+
+
+def _buffer_of(
+    shader: "Shader", given: object, parameter: KernelArgument, refused: Callable[[Code, object, object], DispatchError]
+) -> BufferView:
+    """A number in a buffer of its own, which lives as long as the invocation."""
+    dtype = parameter.element
+    array = packed(given, dtype)
+    if array is None and as_number(given) is None:
+        raise refused(SCALAR_KIND, f"a {type(given).__name__}", f"a number of {dtype.name}")
+    if array is None:
+        raise refused(SCALAR_VALUE, repr(given), dtype.name)
+    buffer = Buffer(shader.context, dtype, 1)
+    shader.context.interface.upload(buffer.native, 0, memoryview(array.tobytes()))
+    return buffer.view()
 
 
 def _refuse_overlaps(

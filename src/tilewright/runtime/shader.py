@@ -2,7 +2,7 @@
 
 import weakref
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, SupportsFloat
 
 from tilewright.core.abi import KernelMetadata
 from tilewright.core.diagnostics import Diagnostic, render
@@ -53,11 +53,11 @@ class Shader:
         """Whether it can be called."""
         return self.metadata.error is None and not self.closed
 
-    def __call__(self, *arguments: Buffer | BufferView) -> Invocation:
-        """Checks the arguments and returns the invocation; touches no buffer.
+    def __call__(self, *arguments: Buffer | BufferView | SupportsFloat) -> Invocation:
+        """Checks the arguments and returns the invocation; touches no buffer. A number stands for a scalar parameter.
 
-        Raises the error of a falsy shader, and DispatchError: TW602 closed, TW629 to TW634 the arguments; see
-        `tilewright.runtime.invocation.invoke`.
+        Raises the error of a falsy shader, and DispatchError: TW602 closed, TW629 to TW634, TW637 and TW638 the
+        arguments; see `tilewright.runtime.invocation.invoke`.
         """
         return invoke(self, arguments)
 

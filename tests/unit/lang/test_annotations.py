@@ -19,7 +19,7 @@ def textual(A: ConstView2[f32], C: View2, bias: ConstView1[f32] | None = None):
 
 
 def test_text_is_evaluated_in_the_module() -> None:
-    assert [str(view.annotation) for view in textual.signature.views] == [
+    assert [str(view.annotation) for view in textual.signature.parameters] == [
         "ConstView2[f32]",
         "View2",
         "ConstView1[f32] | None",
@@ -34,7 +34,7 @@ def test_text_is_evaluated_in_the_function_around() -> None:
     def local(A: ConstView2[double]):
         pass
 
-    assert local.signature.views[0].annotation.dtype is double
+    assert local.signature.parameters[0].annotation.dtype is double
 
 
 @pytest.mark.parametrize("annotation", [int, None, "View2", View2 | int, list[int]])

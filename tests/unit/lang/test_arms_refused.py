@@ -4,7 +4,7 @@ import pytest
 
 from tilewright import tile
 from tilewright.core.errors import CaptureError, TileTypeError
-from tilewright.tile import Scalar, View1, parallel, shape, tensor_shape
+from tilewright.tile import Scalar, View1, f32, parallel, shape, tensor_shape
 
 
 def refused(kernel: tile.TileKernel, number: int) -> str:

@@ -56,10 +56,7 @@ def _root(kernel: Kernel) -> tuple[regions.ParallelOp | None, list[Diagnostic]]:
 def _arguments(kernel: Kernel) -> Iterator[Diagnostic]:
     for parameter, argument, use in zip(kernel.parameters, kernel.op.body.block.args, usage(kernel.op), strict=True):
         span = span_of(kernel.op)
-        if not isinstance(argument.type, ViewType):
-            yield OP_NOT_ON_ROUTE.at(span, op=f"the scalar parameter {parameter.name}", route=ROUTE)
-            continue
-        reason = overlap_of(argument.type) if Usage.WRITE in use else ""
+        reason = overlap_of(argument.type) if isinstance(argument.type, ViewType) and Usage.WRITE in use else ""
         if reason:
             facts = parameter.shape, parameter.strides
             yield WRITTEN_OVERLAP.at(span, name=parameter.name, shape=facts[0], strides=facts[1], reason=reason)

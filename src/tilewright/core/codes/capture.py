@@ -42,14 +42,15 @@ STALE_SOURCE = Code(
 BAD_PARAMETER = Code(
     107,
     "the parameter `{name}` of {kernel} {problem}",
-    why="positional parameters are views, View1 to View8 or ConstView1 to ConstView8; keyword-only parameters are host "
-    "values",
-    help="annotate it as in `{name}: ConstView2[f32]`, or move it behind a `*`",
+    why="positional parameters are views, View1 to View8 or ConstView1 to ConstView8, or numbers, Scalar; keyword-only "
+    "parameters are host values, fixed at capture",
+    help="annotate it as in `{name}: ConstView2[f32]` or `{name}: Scalar[f32]`, or move it behind a `*`",
 )
 BAD_ARGUMENTS = Code(
     108,
     "{kernel} cannot be captured: {problem}",
-    why="a capture takes one tensor_shape for each view and the host configuration by keyword",
+    why="a capture takes one tensor_shape for each view, one scalar_shape for each number, and the host configuration "
+    "by keyword",
     help="call it as in {usage}",
 )
 REGION_SYNTAX = Code(

@@ -219,6 +219,19 @@ OUT_OF_MEMORY = Code(
     why="the memory of the device is used up, or smaller than this one buffer",
     help="close buffers that are no longer used, or work on smaller parts",
 )
+SCALAR_KIND = Code(
+    637,
+    "argument {index} (`{name}`) of {kernel} is {got}, and it takes {expected}",
+    why="this parameter is a number, passed by value",
+    help="pass a number of Python or NumPy",
+)
+SCALAR_VALUE = Code(
+    638,
+    "argument {index} (`{name}`) of {kernel} is {got}, which {expected} does not hold",
+    why="a number keeps its value: an int stands for a float only when it is exact, a float for no integer, and a bool "
+    "only for a boolean",
+    help="convert it yourself, for example with int(x), float(x) or bool(x)",
+)
 
 ARRAY_KIND = Code(
     640,
@@ -254,7 +267,7 @@ ARRAY_FOLDED = Code(
 CALL_ARGUMENTS = Code(
     650,
     "{kernel} cannot be called like this: {problem}",
-    why="a call takes one array for each view, and the host configuration by keyword",
+    why="a call takes one array for each view, one number for each scalar, and the host configuration by keyword",
     help="call it as in {usage}",
 )
 NO_ARRAY = Code(

@@ -103,7 +103,7 @@ NOT_BOOLEAN = Code(
 ARGUMENT_MISMATCH = Code(
     218,
     "the argument {name} of {kernel} expects {expected}, got {got}",
-    why="the annotation of a view fixes its rank, and its element type when it names one",
+    why="the annotation of a parameter fixes its rank (none for a number), and its element type when it names one",
     help="pass an argument that fits, or change the annotation of {name}",
 )
 BAD_INDEX = Code(

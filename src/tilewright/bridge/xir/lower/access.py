@@ -22,6 +22,7 @@ __all__ = [
     "load_from_place",
     "load_from_storage",
     "load_from_view",
+    "load_number",
     "predicate_guards",
     "store_to_storage",
     "store_to_view",
@@ -124,6 +125,11 @@ def load_from_view(cx: Lowering, view: SSAValue, index: Sequence[Coord], guards:
     dtype = dtype_of(view_type(view).element)
     address = _address(cx, index, view_type(view).strides)
     return _load(cx, cx.buffers[view], address, dtype, guards, fill)
+
+
+def load_number(cx: Lowering, argument: SSAValue) -> Val:
+    """A scalar argument of the kernel."""
+    return _load(cx, cx.buffers[argument], cx.math.const(0), dtype_of(argument.type), Guards(), None)
 
 
 def load_from_storage(cx: Lowering, storage: Storage, value: SSAValue, point: Sequence[Coord]) -> Val:

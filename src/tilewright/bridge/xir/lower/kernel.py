@@ -10,6 +10,7 @@ from tilewright.analysis.forms import forms_of
 from tilewright.analysis.limits import limits_of
 from tilewright.analysis.structure import structure_of
 from tilewright.bridge.xir.admission import admit
+from tilewright.bridge.xir.lower.arguments import load_scalars
 from tilewright.bridge.xir.lower.context import Lowering, storage_type
 from tilewright.bridge.xir.lower.coords import Coord
 from tilewright.bridge.xir.lower.regions import lower_block, lower_operation
@@ -67,6 +68,7 @@ def lower(kernel: Kernel, plan: Plan) -> Lowered:
     _prepare(cx, kernel, root)
     arguments = kernel.op.body.block.args
     cx.buffers.update(zip((arguments[i] for i in used), entry.body.block.args[:-1], strict=True))
+    load_scalars(cx, (arguments[i] for i in used))
     _emit(cx, kernel, root, entry.body.block.args[-1])
     _check_budget(kernel, plan, module)
     verify_or_raise(module)
