@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 from xdsl.rewriter import Rewriter
 
 from tilewright.core.abi import Usage
@@ -87,7 +86,8 @@ def _lay_out(rng: np.random.Generator, parameter: Parameter) -> Memory:
     count = footprint(parameter.shape, parameter.strides) + 2 * GUARD
     around = _contents(rng, parameter, count).astype(dtype)
     steps = tuple(step * dtype.itemsize for step in parameter.strides)
-    return Memory(around, as_strided(around[GUARD:], parameter.shape, steps))
+    array = np.ndarray(parameter.shape, dtype, around.view(np.uint8), GUARD * dtype.itemsize, steps)
+    return Memory(around, array)
 
 
 def _contents(rng: np.random.Generator, parameter: Parameter, count: int) -> Array:

@@ -161,9 +161,12 @@ class ControlBuilder(Insertion):
         *,
         from_zero: bool,
         blocking: tuple[int, int, int] = (0, 0, 0),
+        unsigned: tuple[bool, bool] = (False, False),
     ) -> ops.ContractOp:
         """See `ContractOp`; its bodies are empty and may be filled."""
-        op = ops.ContractOp(operands, extents, strides, tile, from_zero=from_zero, blocking=blocking)
+        op = ops.ContractOp(
+            operands, extents, strides, tile, from_zero=from_zero, blocking=blocking, unsigned=unsigned
+        )
         return self.insert(op)
 
     def barrier(self) -> None:

@@ -19,6 +19,7 @@ from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
     opt_operand_def,
+    opt_prop_def,
     prop_def,
     region_def,
     result_def,
@@ -307,7 +308,7 @@ class ContractOp(IRDLOperation):
     Matrices are (buffer, first index, two element strides): A by (row, k), B by (k, column), C by (row, column). Each
     element's chain runs in k order. `tile` gives the register tile: rows x vectors of lanes columns. `blocking` gives
     the length of a block of k (0: all), the rows between two passes over B (0: all), and whether B is packed into
-    panels first.
+    panels first. Elements of A and B are converted to C's type; `unsigned` says whose integers are unsigned.
 
     The chain starts from C[i, j], from +0 when `from_zero`, or from what `start` yields for (row, column), one vector
     of columns. `finish` takes (row, column, sums) and yields what is stored. Each has a twin for the last, incomplete
@@ -326,6 +327,7 @@ class ContractOp(IRDLOperation):
     tile = prop_def(ArrayAttr[IntAttr])
     blocking = prop_def(ArrayAttr[IntAttr])
     from_zero = prop_def(BoolAttr)
+    unsigned = opt_prop_def(ArrayAttr[BoolAttr])
     start = region_def()
     start_tail = region_def()
     finish = region_def()
@@ -340,15 +342,18 @@ class ContractOp(IRDLOperation):
         *,
         from_zero: bool,
         blocking: tuple[int, int, int] = (0, 0, 0),
+        unsigned: tuple[bool, bool] = (False, False),
         regions: Sequence[Region] | None = None,
     ):
         """Records in this order.
 
         `operands`: a, a_index, b, b_index, c, c_index. `extents`: rows, columns, k. `strides`: a_row, a_k, b_k, b_col,
-        c_row, c_col. `tile`: register rows, column vectors, lanes. `blocking`: k block, row block, packed. `regions`:
-        the four bodies.
+        c_row, c_col. `tile`: register rows, column vectors, lanes. `blocking`: k block, row block, packed. `unsigned`:
+        of A and of B. `regions`: the four bodies.
         """
-        properties: dict[str, Attribute] = {
+        signs = ArrayAttr([BoolAttr.from_bool(each) for each in unsigned]) if any(unsigned) else None
+        properties: dict[str, Attribute | None] = {
+            "unsigned": signs,
             "extents": _ints(extents),
             "strides": _ints(strides),
             "tile": _ints(tile),

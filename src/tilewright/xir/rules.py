@@ -250,8 +250,8 @@ def _in_bounds(
 
 def _contract_elements(op: Operation) -> Iterator[Fault]:
     a, b, c = (cast(BufferType, op.operands[position].type).element for position in (0, 2, 4))
-    family = AnyFloat if isinstance(c, AnyFloat) else IntegerType
-    if bits(c) < 32 or not all(isinstance(kind, family) and bits(kind) <= bits(c) for kind in (a, b)):
+    family = AnyFloat | IntegerType if isinstance(c, AnyFloat) else IntegerType
+    if (isinstance(c, AnyFloat) and bits(c) < 32) or not all(isinstance(kind, family) for kind in (a, b)):
         yield "contract-elements", f"{a} times {b} into {c}"
 
 

@@ -2,13 +2,11 @@
 
 from collections.abc import Iterator
 
-from xdsl.dialects.builtin import Float8E4M3FNType, Float8E5M2Type
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
 from tilewright.analysis.overlap import overlap_of
 from tilewright.core.abi import Usage
 from tilewright.core.codes.unsupported import (
-    DTYPE_NOT_ON_ROUTE,
     HALF_ACCUMULATOR,
     OP_NOT_ON_ROUTE,
     ROOT_NOT_ONE_PARALLEL,
@@ -21,14 +19,13 @@ from tilewright.ir.effects import usage
 from tilewright.ir.kernel import Kernel
 from tilewright.ir.location import span_of
 from tilewright.ir.ops import elementwise, memory, regions, tiles
-from tilewright.ir.types import ViewType, dtype_of, element_of, is_element
+from tilewright.ir.types import ViewType, dtype_of, element_of
 
 __all__ = ["ROUTE", "admit"]
 
 ROUTE = "xir"
 _SCOPES = ("auto", "worker")
 _REFUSED_OPS: tuple[type[Operation], ...] = (memory.MemoryAllocOp, memory.MemoryLoadOp, memory.MemoryStoreOp)
-_REFUSED_ELEMENTS = (Float8E4M3FNType, Float8E5M2Type)
 _ROOT_OPS = (tiles.ConstantOp, elementwise.ElementwiseOp, regions.ParallelOp, regions.YieldOp)
 
 
@@ -67,16 +64,5 @@ def _operation(op: Operation) -> Iterator[Diagnostic]:
         yield OP_NOT_ON_ROUTE.at(span_of(op), op=op.name, route=ROUTE)
     if isinstance(op, regions.ParallelOp) and op.scope is not None and op.scope.data not in _SCOPES:
         yield SCOPE_NOT_ON_ROUTE.at(span_of(op), scope=op.scope.data, route=ROUTE, allowed=", ".join(_SCOPES))
-    for value in (*op.operands, *op.results):
-        element = _scalar(value)
-        if isinstance(element, _REFUSED_ELEMENTS):
-            yield DTYPE_NOT_ON_ROUTE.at(span_of(op), dtype=dtype_of(element).name, op=op.name, route=ROUTE)
-            break
     if isinstance(op, tiles.MmaOp) and dtype_of(element_of(op.c)).name in ("f16", "bf16"):
         yield HALF_ACCUMULATOR.at(span_of(op), dtype=dtype_of(element_of(op.c)).name)
-
-
-def _scalar(value: SSAValue) -> object:
-    kind = value.type
-    element = kind.element if isinstance(kind, ViewType) else element_of(value)
-    return element if is_element(element) else None

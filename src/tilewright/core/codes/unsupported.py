@@ -74,13 +74,6 @@ OP_NOT_ON_ROUTE = Code(
     help="write this part with the operations in the table of routes, or compile for another route",
 )
 
-DTYPE_NOT_ON_ROUTE = Code(
-    424,
-    "the {route} route does not compute with {dtype}, which {op} needs",
-    why="the conversions of this type have no machine code on this route",
-    help="cast to a supported type before the kernel",
-)
-
 HALF_ACCUMULATOR = Code(
     425,
     "mma accumulates in {dtype}",
@@ -153,7 +146,7 @@ NO_MACHINE_RULE = Code(
 
 NO_DEBUG_CODE = Code(
     442,
-    "the CPU code generator has no debug mode",
+    "machine code has no debug mode, and debug=True was asked for",
     why="a debug request promises checks that the code would not make",
-    help="leave debug out, and run the kernel in the interpreter, which checks every access, index and division",
+    help="compile for the device simd, whose debug mode interprets the kernel with every check, or leave debug out",
 )

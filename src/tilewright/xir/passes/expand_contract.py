@@ -70,6 +70,7 @@ class _Product:
     k_block: int
     row_block: int
     packed: bool
+    unsigned: tuple[bool, bool]
     start: tuple[Body, Body] | None
     finish: tuple[Body, Body] | None
 
@@ -80,7 +81,7 @@ class _Product:
     def transposed(self) -> "_Product":
         """C' = B' A': the same products, with vectors along the rows of C."""
         a, b, c = self.b.transposed(), self.a.transposed(), self.c.transposed()
-        return replace(self, a=a, b=b, c=c, m=self.n, n=self.m)
+        return replace(self, a=a, b=b, c=c, m=self.n, n=self.m, unsigned=self.unsigned[::-1])
 
 
 def _product(op: ContractOp) -> _Product:
@@ -96,7 +97,8 @@ def _product(op: ContractOp) -> _Product:
     finish = _pair(body_of(op.finish), body_of(op.finish_tail))
     tile = Tile(rows, columns, lanes)
     blocks = (k_block or max(k, 1), row_block or max(m, 1), bool(packed))
-    return _Product(a, b, c, m, n, k, tile, bool(op.from_zero), *blocks, start, finish)
+    signs = (False, False) if op.unsigned is None else tuple(bool(each) for each in op.unsigned)
+    return _Product(a, b, c, m, n, k, tile, bool(op.from_zero), *blocks, (signs[0], signs[1]), start, finish)
 
 
 def _pair(whole: Body | None, tail: Body | None) -> tuple[Body, Body] | None:
@@ -261,6 +263,7 @@ class _Expansion:
             from_zero=p.from_zero and depth.starts,
             whole_b=self._packed is not None,
             buffers=(buffer_type(p.a.buffer), buffer_type(right), buffer_type(p.c.buffer)),
+            unsigned=p.unsigned,
             start=p.start if depth.starts else None,
             finish=p.finish if depth.ends else None,
         )

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TypeVar, cast
 
-from xdsl.dialects.builtin import AnyFloat
+from xdsl.dialects.builtin import AnyFloat, IntegerType
 from xdsl.ir import Attribute, SSAValue
 
 from tilewright.xir.builder import XirBuilder
@@ -36,7 +36,7 @@ class Tile:
 class Microkernel:
     """What a tile's code depends on. Strides: a_row, a_k, b_k, b_column, c_row, c_column; buffers: of A, B and C.
 
-    `whole_b` says that vectors of B may be read past the edge of C (packed panels are padded). `start` and `finish` are
+    `unsigned`: whether the integers of A, and those of B, are. `whole_b` says that vectors of B may be read past the edge of C (packed panels are padded). `start` and `finish` are
     bodies for full vectors and for the last one, or None: then the chain starts from zero or from C, and is stored as
     it is.
     """
@@ -47,6 +47,7 @@ class Microkernel:
     from_zero: bool
     whole_b: bool
     buffers: tuple[BufferType, BufferType, BufferType]
+    unsigned: tuple[bool, bool] = (False, False)
     start: tuple[Body, Body] | None = None
     finish: tuple[Body, Body] | None = None
 
@@ -109,13 +110,13 @@ class _Writer:
         a_row, a_k, b_k, b_column, _, _ = self._kernel.strides
         b_start = b.add(self._b_index, b.mul(k, b_k))
         right = [
-            self._converted(self._right(b.add(b_start, vector * tile.lanes * b_column), b_column, vector))
+            self._converted(self._right(b.add(b_start, vector * tile.lanes * b_column), b_column, vector), 1)
             for vector in range(tile.vectors)
         ]
         a_start = b.add(self._a_index, b.mul(k, a_k))
         result: list[SSAValue] = []
         for row in range(tile.rows):
-            scalar = self._converted(b.load(self._a, b.add(a_start, row * a_row)))
+            scalar = self._converted(b.load(self._a, b.add(a_start, row * a_row)), 0)
             left = b.broadcast(scalar, tile.lanes)
             row_sums = sums[row * tile.vectors : (row + 1) * tile.vectors]
             result += [self._added(left, value, total) for value, total in zip(right, row_sums, strict=True)]
@@ -181,12 +182,19 @@ class _Writer:
         offsets = self._b.const_lanes(I64, [lane * stride for lane in range(self._tile.lanes)])
         return self._b.add(self._b.broadcast(index, self._tile.lanes), offsets)
 
-    def _converted(self, value: SSAValue) -> SSAValue:
-        """In C's element type. Narrower integers count as signed."""
-        wanted = self._kernel.accumulator
-        if scalar_of(value.type) == wanted:
+    def _converted(self, value: SSAValue, side: int) -> SSAValue:
+        """An element of A (side 0) or B (1) in C's element type."""
+        b, wanted, unsigned = self._b, self._kernel.accumulator, self._kernel.unsigned[side]
+        have = scalar_of(value.type)
+        if have == wanted:
             return value
-        return self._b.extf(value, wanted) if isinstance(wanted, AnyFloat) else self._b.extsi(value, wanted)
+        if isinstance(have, AnyFloat) and isinstance(wanted, AnyFloat):
+            return b.extf(value, wanted) if have.bitwidth < wanted.bitwidth else b.truncf(value, wanted)
+        if isinstance(wanted, AnyFloat):
+            return b.uitofp(value, wanted) if unsigned else b.sitofp(value, wanted)
+        if cast(IntegerType, have).width.data > cast(IntegerType, wanted).width.data:
+            return b.trunci(value, wanted)
+        return b.extui(value, wanted) if unsigned else b.extsi(value, wanted)
 
     def _added(self, left: SSAValue, right: SSAValue, total: SSAValue) -> SSAValue:
         if isinstance(self._kernel.accumulator, AnyFloat):

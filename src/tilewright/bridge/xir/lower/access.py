@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import SSAValue
 
 from tilewright.analysis.access import guarded_axes, negative_axes
 from tilewright.bridge.xir.lower.context import Lowering, Val, register_type, storage_type
+from tilewright.bridge.xir.lower.convert import held
 from tilewright.bridge.xir.lower.coords import Coord
 from tilewright.bridge.xir.records import Storage
 from tilewright.core.dtypes import DType, by_name
@@ -223,16 +225,20 @@ def _held(cx: Lowering, raw: SSAValue, dtype: type[DType]) -> SSAValue:
     """From memory to registers: half types widen exactly, bytes become booleans."""
     if dtype.kind == "bool":
         return cx.builder.cmp("ne", raw, cx.builder.const(raw.type, 0))
-    return cx.builder.extf(raw, register_type(dtype)) if register_type(dtype) != scalar_of(raw.type) else raw
+    return held(cx.builder, raw, dtype) if register_type(dtype) != scalar_of(raw.type) else raw
 
 
 def _stored(cx: Lowering, value: SSAValue, dtype: type[DType]) -> SSAValue:
     """From registers to memory; half types narrow exactly, since what is held is representable."""
     if dtype.kind == "bool":
         return cx.builder.extui(value, IntegerType(8))
-    if dtype.name in ("f16", "bf16"):
-        return cx.builder.truncf(value, storage_type(dtype))
-    return value
+    wanted = storage_type(dtype)
+    if wanted == scalar_of(value.type):
+        return value
+    source = value.owner
+    if isinstance(source, arith.ExtFOp) and scalar_of(source.input.type) == wanted:
+        return source.input  # widening and narrowing again is no change, but may change which NaN it is
+    return (cx.builder.bitcast if isinstance(scalar_of(value.type), IntegerType) else cx.builder.truncf)(value, wanted)
 
 
 _ATOMIC = {

@@ -34,7 +34,12 @@ _WIDE = {"f16": "f32", "bf16": "f32"}
 
 
 def register_type(dtype: type[DType]) -> Attribute:
-    """How a value of `dtype` is held: half types as f32 that are exactly representable, unsigned integers signless."""
+    """How a value of `dtype` is held: half types as f32 that are exactly representable, float8 types as their bits.
+
+    Unsigned integers are signless.
+    """
+    if dtype.is_float and dtype.bits == 8:
+        return IntegerType(8)
     return _signless(element_attr(by_name(_WIDE.get(dtype.name, dtype.name))))
 
 

@@ -9,11 +9,11 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from tilewright.bridge.xir.contraction import roles_of
 from tilewright.bridge.xir.lower.access import store_to_storage
 from tilewright.bridge.xir.lower.context import Lowering, Val, register_type
+from tilewright.bridge.xir.lower.convert import converted
 from tilewright.bridge.xir.lower.coords import Coord
 from tilewright.bridge.xir.lower.nests import At, copy_nest, extents_of, fill_storage, run_nest
 from tilewright.bridge.xir.lower.values import coord_values, operand_value, tile_value
 from tilewright.bridge.xir.records import ContractPlan, NestPlan, Storage
-from tilewright.core.dtypes import DType
 from tilewright.ir.ops.access import LoadOp, StoreOp
 from tilewright.ir.ops.tiles import MmaOp
 from tilewright.ir.types import dtype_of, element_of, space_of, view_type
@@ -120,12 +120,18 @@ class _Contraction:
         strides = (a.stride(plan.row), a.stride(plan.k), b.stride(plan.k), lane_stride, c.stride(plan.row), c_stride)
         operands = [a.buffer, a.start, b.buffer, b.start, c.buffer, c.start]
         zero = plan.from_zero and not self.split
-        made = self.cx.builder.contract(operands, sizes, strides, plan.tile, from_zero=zero, blocking=plan.blocking)
+        made = self.cx.builder.contract(
+            operands, sizes, strides, plan.tile, from_zero=zero, blocking=plan.blocking, unsigned=self._unsigned()
+        )
         tail = sizes[1] % plan.tile[2]
         if not zero and not plan.in_place and not self.split:
             self._bodies((made.start, made.start_tail), at, tail, self.op.c)
         if plan.value != self.cx.structure.numbers[self.op.result]:
             self._bodies((made.finish, made.finish_tail), at, tail, self._absorbed())
+
+    def _unsigned(self) -> tuple[bool, bool]:
+        first, second = (dtype_of(element_of(value)).kind == "uint" for value in (self.op.a, self.op.b))
+        return (second, first) if self.plan.swapped else (first, second)
 
     def _absorbed(self) -> SSAValue:
         sink = self.sink
@@ -215,19 +221,9 @@ def _step(cx: Lowering, op: MmaOp, at: dict[int, Coord], carry: SSAValue) -> SSA
     factors: list[SSAValue] = []
     for value in (op.a, op.b):
         element = cx.ssa(operand_value(cx, value, by_dim))
-        element = _widened(cx, element, dtype_of(element_of(value)), target)
+        element = converted(cx.builder, element, dtype_of(element_of(value)), target)
         factors.append(cx.vectorised(element, cx.width) if cx.width > 1 else element)
     b = cx.builder
     if target.kind == "float":
-        return b.fma(*factors, carry)
-    return b.add(b.mul(*factors), carry)
-
-
-def _widened(cx: Lowering, value: SSAValue, source: type[DType], target: type[DType]) -> SSAValue:
-    """An operand in the accumulator's type."""
-    wanted = register_type(target)
-    if source.kind == "float":
-        return value if register_type(source) == wanted else cx.builder.extf(value, wanted)
-    if source.bits == target.bits:
-        return value
-    return cx.builder.extsi(value, wanted) if source.kind == "int" else cx.builder.extui(value, wanted)
+        return b.fma(factors[0], factors[1], carry)
+    return b.add(b.mul(factors[0], factors[1]), carry)

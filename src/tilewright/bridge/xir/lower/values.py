@@ -115,6 +115,8 @@ def _name(owner: object) -> str:
 def constant(cx: Lowering, op: tiles.ConstantOp) -> Val:
     """A constant, exactly."""
     dtype = dtype_of(element_of(op.result))
+    if dtype.is_float and dtype.bits == 8:
+        return cx.builder.const(register_type(dtype), op.value.data)
     exact = from_bits(dtype, np.asarray(op.value.data, dtype=np.uint64).astype(f"u{dtype.itemsize}"))
     found = cx.builder.const(register_type(dtype), float(exact) if dtype.kind == "float" else int(exact))
     return Coord(found) if dtype.name == "i64" else found
