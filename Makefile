@@ -8,7 +8,7 @@ VENV := .venv/.installed
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test test-all check fmt lint types arch golden-accept docs bench clean lock
+.PHONY: help setup demo cases test test-all check fmt lint types arch golden-accept docs bench clean lock
 
 help: ## list the targets
 	@awk -F ': .*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -25,6 +25,9 @@ setup: $(VENV) ## build .venv from requirements.lock
 
 demo: $(VENV) ## run five kernels from source to machine code, checked against float64
 	@$(BIN)/python -m tilewright.tools.demo
+
+cases: $(VENV) ## public bug reports as kernels with known answers, on every route
+	@$(BIN)/python -m tilewright.tools.cases
 
 test: $(VENV) ## the fast tests
 	$(BIN)/python -m pytest -n $(JOBS) -m "not slow"

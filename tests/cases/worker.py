@@ -1,0 +1,32 @@
+"""A process that runs cases on one route: names in, outcomes out, one JSON line each.
+
+`python -m tests.cases.worker ROUTE`
+"""
+
+import json
+import os
+import sys
+from dataclasses import asdict
+from time import perf_counter
+
+from tests.cases.bench import Interpreter, Machine
+from tests.cases.outcome import outcome_of
+from tests.cases.table import load_cases
+
+
+def main() -> None:
+    """Serves until its input ends. What the cases print goes to the error stream."""
+    answers = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)
+    route = Interpreter() if sys.argv[1] == "interpreter" else Machine()
+    cases = load_cases()
+    answers.write(json.dumps(list(cases)) + "\n")
+    for line in sys.stdin:
+        start = perf_counter()
+        found = asdict(outcome_of(cases[line.strip()], route))
+        found["seconds"] = perf_counter() - start
+        answers.write(json.dumps(found) + "\n")
+
+
+if __name__ == "__main__":
+    main()
