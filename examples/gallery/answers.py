@@ -117,7 +117,7 @@ def cross_entropy(x: Array, labels: Array) -> Running:
 
 
 def cross_entropy_gradient(x: Array, labels: Array) -> Running:
-    hit = (labels[:, None] == np.arange(x.shape[1])).astype("f8")
+    hit = np.eye(x.shape[1], dtype="f8")[labels]
     return (softmax(x) - exact(hit)) * (1.0 / len(x))
 
 
@@ -127,10 +127,10 @@ def attention(q: Array, k: Array, v: Array, *, block: int = 32, causal: bool = T
     query = exact(q)
     top = exact(np.full((*q.shape[:-1], 1), LOWEST))
     total, out = exact(np.zeros(top.value.shape)), exact(np.zeros((*q.shape[:-1], v.shape[-1])))
+    visible = np.tri(positions, keys, keys - positions if causal else keys, dtype=np.bool_)
     for start in range(0, keys, block):
         here = np.s_[..., start : start + block, :]
-        numbers = np.arange(keys)[start : start + block]
-        seen = numbers <= np.arange(positions)[:, None] + (keys - positions) if causal else numbers >= 0
+        seen = visible[:, start : start + block]
         scores = (query @ exact(k[here]).transposed() * width**-0.5).where(seen, LOWEST)
         peak = top.maximum(scores.max())
         weights = (scores - peak).exp().where(seen, 0.0)
@@ -183,12 +183,12 @@ def top_k(x: Array, count: int) -> Sequence[Running]:
 
 def row_scan(x: Array) -> Running:
     wide = x.astype("f8")
-    return Running(wide.cumsum(1), _growth(x.shape[1]) * abs(wide).cumsum(1))
+    return Running(wide.cumsum(1), abs(wide).cumsum(1) * _growth(x.shape[1]))
 
 
 def segment_sums(x: Array, numbers: Array, buckets: int) -> Running:
-    belongs = (numbers == np.arange(buckets)[:, None]).astype("f8")
-    return Running(belongs @ x, _growth(len(x)) * (belongs @ abs(x)))
+    belongs = exact(np.eye(max(buckets, int(numbers.max()) + 1))[:buckets, numbers])
+    return belongs @ exact(x)
 
 
 def nested(x: Array) -> Running:

@@ -17,6 +17,13 @@ __all__ = ["Array", "Entry", "Make", "Result", "chance", "normal", "places", "wh
 
 Array = npt.NDArray[Any]
 Make = Callable[[np.random.Generator], Array]
+_Answer = Running | Sequence[Running]
+Answer = (
+    Callable[[Array], _Answer]
+    | Callable[[Array, Array], _Answer]
+    | Callable[[Array, Array, Array], _Answer]
+    | Callable[[Array, Array, Array, Array], _Answer]
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +46,7 @@ class Entry:
     kernel: TileKernel
     inputs: tuple[Make, ...]
     results: tuple[Result, ...]
-    answer: Callable[..., Running | Sequence[Running]]
+    answer: Answer
     config: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
 
     def arrays(self, seed: int = 0) -> tuple[list[Array], list[Array]]:
@@ -57,7 +64,8 @@ class Entry:
     def exact(self, inputs: Sequence[Array], results: Sequence[Array]) -> list[Running]:
         """The answers, given what the arrays hold before the launch."""
         known = [array for result, array in zip(self.results, results, strict=True) if result.start is not None]
-        found = self.answer(*inputs, *known)
+        answer: Callable[..., _Answer] = self.answer
+        found = answer(*inputs, *known)
         return [found] if isinstance(found, Running) else list(found)
 
 

@@ -173,7 +173,10 @@ def ordered(x: Array, *, descending: bool = False) -> Array:
     def places(row: Any) -> list[int]:
         values: list[Any] = row.astype("f8").tolist() if row.dtype.kind in "fV" else row.tolist()
         sign = -1 if descending else 1
-        key = lambda i: (values[i] != values[i], sign * values[i] if values[i] == values[i] else 0)  # noqa: E731
+
+        def key(i: int) -> tuple[bool, Any]:
+            return values[i] != values[i], sign * values[i] if values[i] == values[i] else 0
+
         return sorted(range(len(values)), key=key)
 
     return np.asarray([places(row) for row in x], "i8").reshape(x.shape)
@@ -190,8 +193,12 @@ def sorting(x: Array, name: str) -> dict[str, Case]:
 def best(n: int, k: int, *, largest: bool = True) -> Case:
     x = whole(3, n, low=-5, high=6).astype("f4") / 4
     places = ordered(x, descending=largest)[:, :k]
-    work = lambda t: tile.topk(t, ax(t, 1), axis("k", k), largest=largest)  # noqa: E731
-    return case(work, [x], np.take_along_axis(x, places, 1), places)
+    return case(
+        lambda t: tile.topk(t, ax(t, 1), axis("k", k), largest=largest),
+        [x],
+        np.take_along_axis(x, places, 1),
+        places,
+    )
 
 
 EXTREMES = np.asarray([[-(2**63), 2**63 - 1, 0, -1, 2**63 - 1, 5, 2**62]], "i8")

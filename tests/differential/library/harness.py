@@ -14,7 +14,7 @@ from tilewright.numerics.arrays import from_numpy
 from tilewright.tile import Tile, axis, coord, parallel, shape, tensor_shape
 
 Array = npt.NDArray[Any]
-Work = Callable[..., Any]
+Work = Callable[[Any], Any] | Callable[[Any, Any], Any] | Callable[[Any, Any, Any], Any]
 _CONST: Sequence[Any] = (None, tile.ConstView1, tile.ConstView2, tile.ConstView3, tile.ConstView4)
 _VIEW: Sequence[Any] = (None, tile.View1, tile.View2, tile.View3, tile.View4)
 _POISON = {"f": np.nan, "i": -99, "u": 99, "b": True, "V": np.nan}
@@ -41,7 +41,9 @@ class Case:
         return [np.full(e.shape, _POISON[np.dtype(d).kind], d) for e, d in zip(self.expected, dtypes, strict=True)]
 
 
-def case(work: Work, inputs: Sequence[Array], *expected: Any, dtype: Any = None, ulps: float = 0, scale: float = 0.0):
+def case(
+    work: Work, inputs: Sequence[Array], *expected: Any, dtype: Any = None, ulps: float = 0, scale: float = 0.0
+) -> Case:
     """A case; results have the type of their exact answer, or `dtype`."""
     answers = tuple(np.asarray(each) for each in expected)
     return Case(work, tuple(inputs), answers, ulps, scale, () if dtype is None else (dtype,) * len(answers))
@@ -51,7 +53,8 @@ def kernel_of(each: Case) -> Kernel:
     """The captured kernel: one program."""
     inputs, outputs = each.inputs, each.results
     reads, writes = [_CONST[a.ndim] for a in inputs], [_VIEW[a.ndim] for a in outputs]
-    made = _definition(each.work, (*reads, *[None] * (3 - len(reads))), (*writes, *[None] * (2 - len(writes))))
+    work: Callable[..., Any] = each.work
+    made = _definition(work, reads, writes)
     return made.capture(*(tensor_shape(*a.shape, dtype=from_numpy(a.dtype)) for a in (*inputs, *outputs)))
 
 
@@ -66,32 +69,36 @@ def _keep(view: Any, value: Any) -> None:
 
 
 def _stored(views: Sequence[Any], values: Any) -> None:
-    for view, value in zip(views, values if isinstance(values, tuple) else (values,), strict=True):
+    for view, value in zip(views, _several(values), strict=True):
         _keep(view, value)
 
 
-def _definition(work: Work, reads: Sequence[Any], writes: Sequence[Any]) -> Any:
-    (R0, R1, R2), (W0, W1) = reads, writes
+def _several(values: Any) -> tuple[Any, ...]:
+    return values if isinstance(values, tuple) else (values,)  # pyright: ignore[reportUnknownVariableType]
 
-    def one(a: R0, y: W0):
+
+def _definition(work: Callable[..., Any], reads: Sequence[Any], writes: Sequence[Any]) -> Any:
+    """A kernel of these annotations, which depend on the case."""
+
+    def one(a: Any, y: Any) -> None:
         for _ in parallel(shape(axis("g", 1))):
             _stored((y,), work(_whole(a)))
 
-    def two(a: R0, b: R1, y: W0):
+    def two(a: Any, b: Any, y: Any) -> None:
         for _ in parallel(shape(axis("g", 1))):
             _stored((y,), work(_whole(a), _whole(b)))
 
-    def three(a: R0, b: R1, c: R2, y: W0):
+    def three(a: Any, b: Any, c: Any, y: Any) -> None:
         for _ in parallel(shape(axis("g", 1))):
             _stored((y,), work(_whole(a), _whole(b), _whole(c)))
 
-    def pair(a: R0, y: W0, z: W1):
+    def pair(a: Any, y: Any, z: Any) -> None:
         for _ in parallel(shape(axis("g", 1))):
             _stored((y, z), work(_whole(a)))
 
-    if W1 is not None:
-        return tile.kernel(pair)
-    return tile.kernel(one if R1 is None else two if R2 is None else three)
+    chosen: Any = pair if len(writes) == 2 else (one, two, three)[len(reads) - 1]
+    chosen.__annotations__ = {**dict(zip("abc", reads, strict=False)), **dict(zip("yz", writes, strict=False))}
+    return tile.kernel(chosen)
 
 
 def interpreted(each: Case) -> list[Array]:

@@ -1,7 +1,7 @@
 """Elements at computed places: gather, scatter, counts and sums by number."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from tilewright.core.codes.types import NOT_DEFINED
 from tilewright.core.dtypes import i32, i64
@@ -58,10 +58,11 @@ def scatter(view: AnyView, coords: Coord, value: Operand, *, where: Operand | No
 
     def step(point: Sequence[Scalar], _: object) -> Sequence[Scalar]:
         here = dict(zip(space.dims, point, strict=True))
-        place = [_at(item, here) for item in coords.items]
-        inside: Any = True if where is None else _at(where, here)
-        for each, extent in zip(place, view.shape, strict=True):
-            inside = logical_and(inside, logical_and(each >= 0, each < extent))
+        place = [cast("Scalar | int", _at(item, here)) for item in coords.items]
+        inside = True if where is None else cast("Scalar", _at(where, here))
+        extents: tuple[int, ...] = view.shape
+        for each, extent in zip(place, extents, strict=True):
+            inside = logical_and(inside, _lies(each, extent))
         reference: Any = view[tuple(place)]
         reference.store(_at(value, here), where=inside)
         return ()
@@ -121,12 +122,16 @@ def _places(index: Tile) -> Tile:
     return index.astype(i64)
 
 
+def _lies(place: Scalar | int, extent: int) -> Scalar | bool:
+    return logical_and(place >= 0, place < extent) if isinstance(place, Scalar) else 0 <= place < extent
+
+
 def _joint(coords: Coord, value: Operand, where: Operand | None) -> SpaceAttr:
     spaces = [item.space for item in (*coords.items, value, where) if isinstance(item, Tile)]
     return joint_space("scatter", spaces) if spaces else SpaceAttr.of(())
 
 
-def _at(item: Operand, here: Mapping[DimAttr, Scalar]) -> Any:
+def _at(item: Operand, here: Mapping[DimAttr, Scalar]) -> Scalar | Number:
     """The operand at one point of the joint space."""
     if not isinstance(item, Tile):
         return item
