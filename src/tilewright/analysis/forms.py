@@ -1,7 +1,9 @@
 """Every integer that matters in a kernel, as an affine form over region indices and tile dimensions.
 
-A scalar's form moves with region indices; a tile's also with its own dimensions, and so does a scalar inside a map, whose indices are
-coordinates along dimensions. The places where a form decides something (an address, a comparison, a coordinate) are its *uses*: two
+A scalar's form moves with region indices; a tile's also with its own dimensions, and so does a scalar inside a map,
+whose indices are
+coordinates along dimensions. The places where a form decides something (an address, a comparison, a coordinate) are
+its *uses*: two
 programs whose uses have the same values compute the same.
 """
 
@@ -40,7 +42,9 @@ class Form:
 
 @dataclass(frozen=True)
 class FormUse:
-    """One place where integers decide something: `place` is the view axis of an access, else the position of the operand."""
+    """One place where integers decide something: `place` is the view axis of an access, else the position of the
+    operand.
+    """
 
     op: Operation
     form: Form
@@ -147,7 +151,9 @@ def _product(left: Form | None, right: Form | None) -> Form | None:
 
 
 def _yielded(forms: Forms, op: tiles.MapOp) -> Form | None:
-    """A map's form is that of what it yields. Bodies are visited before, since a walk goes inside out only for regions."""
+    """A map's form is that of what it yields. Bodies are visited before, since a walk goes inside out only for
+    regions.
+    """
     last = op.body.block.last_op
     for inner in op.body.block.walk():
         for result in inner.results:
@@ -183,7 +189,9 @@ def _uses(forms: Forms, op: Operation) -> Iterator[FormUse]:
 
 
 def _access(forms: Forms, op: Operation, origins: Sequence[SSAValue], tile: SSAValue) -> Iterator[FormUse]:
-    """An address on each view axis: origin plus coordinate. An origin without a form still moves with the tile's dimension."""
+    """An address on each view axis: origin plus coordinate. An origin without a form still moves with the tile's
+    dimension.
+    """
     for place, (origin, axis) in enumerate(zip(origins, space_of(tile).axes, strict=True)):
         start = forms.of(origin)
         broadcast = axis.extent == 1 and forms.extents.get(axis.dim, 1) != 1

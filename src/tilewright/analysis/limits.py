@@ -1,6 +1,7 @@
 """How far along an independent axis anything can be seen: beyond it values reach only elements that no store writes.
 
-A partial last block, `store X[g*b + e]` into N elements, is seen for e < N - g*b only. Loops need not go further, and a guard that
+A partial last block, `store X[g*b + e]` into N elements, is seen for e < N - g*b only. Loops need not go further, and
+a guard that
 says the same as the limit is proved by it.
 """
 
@@ -50,7 +51,9 @@ def limits_of(root: regions.ParallelOp, forms: Forms) -> Mapping[DimAttr, Limit]
 
 
 def _is_block(root: regions.ParallelOp, limit: Limit) -> bool:
-    """Whether the offset is a whole number of extents of the axis along one root axis, and only the last block is partial."""
+    """Whether the offset is a whole number of extents of the axis along one root axis, and only the last block is
+    partial.
+    """
     if limit.offset.constant or len(limit.offset.terms) > 1:
         return False
     extent = extent_of(root, limit.dim)

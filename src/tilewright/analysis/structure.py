@@ -15,7 +15,8 @@ __all__ = ["Structure", "structure_of"]
 class Structure:
     """Facts about one kernel that do not change while it is planned and lowered.
 
-    `position` orders operations as they are written, regions inside out; `last` is the position of the last operation inside.
+    `position` orders operations as they are written, regions inside out; `last` is the position of the last operation
+    inside.
     """
 
     kernel: KernelOp

@@ -31,12 +31,14 @@ __all__ = ["ClipAxes", "value_beyond"]
 class ClipAxes(TilePass):
     """Requires: a verified kernel.
 
-    Ensures: equal results, bit for bit. Where products of zeros are no longer added, +0 is added once at the end, since they would
+    Ensures: equal results, bit for bit. Where products of zeros are no longer added, +0 is added once at the end,
+    since they would
     have turned a sum of -0 into +0.
 
     Rewrites: fold over K:128 of a view of 99 → fold over K:99; store of M:128 to a view of 100 → store of M:100.
 
-    Declines when: a store places the axis at another origin or without bounds; a fold over it meets anything but its identity beyond
+    Declines when: a store places the axis at another origin or without bounds; a fold over it meets anything but its
+    identity beyond
     the clip; something reads single elements along it.
     """
 
@@ -80,7 +82,7 @@ def clipped_extent(root: regions.ParallelOp, axis: AxisAttr, forms: Forms) -> in
         return None
     limit = max(reach)
     reason = _stores_see(root, axis, limit, forms) or _elements_read(root, axis.dim, forms)
-    reason = reason or _folds_see(root, axis.dim, limit, forms)
+    reason = reason or _folds_see(root, axis.dim, limit)
     return limit if reason is None else Declined(reason)
 
 
@@ -96,9 +98,9 @@ def _accesses(root: regions.ParallelOp, dim: DimAttr, forms: Forms) -> Iterator[
 
 def _stores_see(root: regions.ParallelOp, axis: AxisAttr, limit: int, forms: Forms) -> str | None:
     for op, form, extent in _accesses(root, axis.dim, forms):
-        if isinstance(op, StoreOp):
-            if form != Form({axis.dim: 1}) or op.bounds.data is not Bounds.ZERO or extent > limit:
-                return f"line {span_of(op).line} stores it elsewhere"
+        placed = form == Form({axis.dim: 1}) and extent <= limit
+        if isinstance(op, StoreOp) and not (placed and op.bounds.data is Bounds.ZERO):
+            return f"line {span_of(op).line} stores it elsewhere"
     for op in root.walk():
         writes = Effect.WRITE in effect_of(op) and not isinstance(op, StoreOp)
         if writes and any(axis.dim in space_of(value).dims for value in op.operands):
@@ -117,7 +119,7 @@ def _elements_read(root: regions.ParallelOp, dim: DimAttr, forms: Forms) -> str 
     return None
 
 
-def _folds_see(root: regions.ParallelOp, dim: DimAttr, limit: int, forms: Forms) -> str | None:
+def _folds_see(root: regions.ParallelOp, dim: DimAttr, limit: int) -> str | None:
     for op in root.walk():
         if dim not in folded_dims(op) or isinstance(op, regions.RegionOp):
             continue
@@ -155,7 +157,9 @@ def _is_plus_zero(value: SSAValue) -> bool:
 
 
 def value_beyond(value: SSAValue, dim: DimAttr, limit: int) -> Array | None:
-    """What every element of a tile is where its coordinate along `dim` is `limit` or more; None when that is not known."""
+    """What every element of a tile is where its coordinate along `dim` is `limit` or more; None when that is not
+    known.
+    """
     op = value.owner
     match op:
         case tiles.ConstantOp():

@@ -27,10 +27,12 @@ class CoalesceAxes(TilePass):
 
     Ensures: every element is computed from the same values; user blocks no longer matter where they are only blocks.
 
-    Rewrites: parallel g:T { store X[g*n + e] } → parallel { store X[E] } with E:T*n. The promise of `parallel` covers g, elementwise
+    Rewrites: parallel g:T { store X[g*n + e] } → parallel { store X[E] } with E:T*n. The promise of `parallel` covers
+    g, elementwise
     meaning covers e, so the merged axis is independent.
 
-    Declines when: an index matters other than as g*n + e; the tile axis is folded, contracted or scanned; a write does not carry it.
+    Declines when: an index matters other than as g*n + e; the tile axis is folded, contracted or scanned; a write
+    does not carry it.
     """
 
     name: ClassVar[str] = "coalesce-axes"
@@ -90,11 +92,9 @@ def _unfit(root: regions.ParallelOp, index: SSAValue, axis: AxisAttr, forms: For
         if axis.dim in folded_dims(op):
             return f"line {span_of(op).line} folds the tile axis"
     for use in forms.uses:
-        if root.is_ancestor(use.op) and not is_identity(use, axis.dim):
-            if use.form.coefficient(index) != axis.extent * use.form.coefficient(axis.dim):
-                return (
-                    f"line {span_of(use.op).line} sees the block other than as part of a position along the tile axis"
-                )
+        seen = root.is_ancestor(use.op) and not is_identity(use, axis.dim)
+        if seen and use.form.coefficient(index) != axis.extent * use.form.coefficient(axis.dim):
+            return f"line {span_of(use.op).line} sees the block other than as part of a position along the tile axis"
     return _foreign(root, axis.dim)
 
 

@@ -29,7 +29,9 @@ class Declined:
 
 @dataclass(frozen=True, slots=True)
 class _Accumulation:
-    """A carry that one fold over `dims` updates once an iteration; `dims` in the order in which it runs through them."""
+    """A carry that one fold over `dims` updates once an iteration; `dims` in the order in which it runs through
+    them.
+    """
 
     fold: Operation
     dims: tuple[DimAttr, ...]
@@ -40,12 +42,14 @@ class _Accumulation:
 class DissolveLoops(TilePass):
     """Requires: a verified kernel.
 
-    Ensures: the fold of each accumulation runs over (iteration, block) in the order of the loop, so that every chain of fused
+    Ensures: the fold of each accumulation runs over (iteration, block) in the order of the loop, so that every chain
+    of fused
     multiply-adds is unchanged; results are equal bit for bit unless a fold permits regrouping.
 
     Rewrites: pipeline g:T { c -> mma(a[g*n + e], b[g*n + e], c) } → mma(a[E], b[E], init) with E:T*n.
 
-    Declines when: the domain has several axes; the body writes; a carry is read by anything but its own accumulation; an index
+    Declines when: the domain has several axes; the body writes; a carry is read by anything but its own accumulation;
+    an index
     matters other than as g*n + e; the blocked axis is folded elsewhere, or other axes are folded around it in order.
     """
 
@@ -205,9 +209,9 @@ def _off_form(loop: regions.CarryingOp, dim: DimAttr, forms: Forms) -> str | Non
     """Every place where an integer matters sees the iteration and the axis only as one position."""
     index, extent = loop.indices[0], _extent(loop, dim)
     for use in forms.uses:
-        if loop.is_ancestor(use.op) and use.op is not loop and not is_identity(use, dim):
-            if use.form.coefficient(index) != extent * use.form.coefficient(dim):
-                return f"line {span_of(use.op).line} sees the iteration other than as a position along the blocked axis"
+        seen = loop.is_ancestor(use.op) and use.op is not loop and not is_identity(use, dim)
+        if seen and use.form.coefficient(index) != extent * use.form.coefficient(dim):
+            return f"line {span_of(use.op).line} sees the iteration other than as a position along the blocked axis"
     return None
 
 

@@ -1,4 +1,6 @@
-"""Copies of operations with dimensions renamed and resized, and values replaced: the one mechanism behind the tiling passes."""
+"""Copies of operations with dimensions renamed and resized, and values replaced: the one mechanism behind the tiling
+passes.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -68,7 +70,9 @@ class Retiling:
         return Region([self.block(block) for block in region.blocks])
 
     def block(self, block: Block, kept: Sequence[SSAValue] | None = None) -> Block:
-        """A copy of a block; with `kept`, only those arguments are made anew and the others must have values already."""
+        """A copy of a block; with `kept`, only those arguments are made anew and the others must have values
+        already.
+        """
         arguments = list(block.args) if kept is None else list(kept)
         new = Block(arg_types=[self.attribute(value.type) for value in arguments])
         self.values.update(zip(arguments, new.args, strict=True))
@@ -81,36 +85,23 @@ class Retiling:
 
 def fresh_dim(root: Operation) -> DimAttr:
     """A dimension that nothing under `root` uses."""
-    highest = 0
     seen: set[Attribute] = set()
-
-    def visit(attr: Attribute) -> None:
-        nonlocal highest
-        if attr in seen:
-            return
-        seen.add(attr)
-        match attr:
-            case DimAttr():
-                highest = max(highest, attr.number + 1)
-            case ArrayAttr():
-                for item in attr.data:
-                    visit(item)
-            case ParametrizedAttribute():
-                for item in attr.parameters:
-                    visit(item)
-            case _:
-                return
-
     for op in root.walk():
-        for value in op.results:
-            visit(value.type)
-        for attr in op.properties.values():
-            visit(attr)
-        for region in op.regions:
-            for block in region.blocks:
-                for argument in block.args:
-                    visit(argument.type)
-    return DimAttr.of(highest)
+        kinds = [value.type for value in op.results]
+        kinds += [argument.type for region in op.regions for block in region.blocks for argument in block.args]
+        for attr in (*kinds, *op.properties.values()):
+            _collect(attr, seen)
+    return DimAttr.of(1 + max((attr.number for attr in seen if isinstance(attr, DimAttr)), default=-1))
+
+
+def _collect(attr: Attribute, seen: set[Attribute]) -> None:
+    """Add an attribute and all it is made of."""
+    if attr in seen:
+        return
+    seen.add(attr)
+    inner = attr.data if isinstance(attr, ArrayAttr) else ()
+    for part in (*inner, *(attr.parameters if isinstance(attr, ParametrizedAttribute) else ())):
+        _collect(part, seen)
 
 
 def label_like(kernel: KernelOp, new: DimAttr, old: DimAttr) -> None:

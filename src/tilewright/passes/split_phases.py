@@ -1,6 +1,7 @@
 """A kernel with several root parallels, as a sequence of kernels with one each.
 
-Sibling roots are ordered: what the first one wrote, the second one sees. Between them stands a barrier of the whole machine, which is
+Sibling roots are ordered: what the first one wrote, the second one sees. Between them stands a barrier of the whole
+machine, which is
 what the end of a launch is.
 """
 

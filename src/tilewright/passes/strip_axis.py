@@ -25,7 +25,8 @@ __all__ = ["StripAxis", "why_not_strippable"]
 
 @dataclass(frozen=True)
 class StripAxis(TilePass):
-    """Requires: a verified kernel whose root parallel has the tile axis `dim`, which every write carries and nothing folds.
+    """Requires: a verified kernel whose root parallel has the tile axis `dim`, which every write carries and nothing
+    folds.
 
     Ensures: the same elements, each computed from the same values; the inverse of `coalesce-axes`.
 

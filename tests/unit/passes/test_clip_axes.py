@@ -106,8 +106,7 @@ def mirrored(X: ConstView2[f32], Y: View2[f32]):
     r, c = axis("r", 4), axis("c", 8)
     for _ in parallel(shape(axis("g", 1))):
         x = X[coord(0, 0), shape(r, c)]
-        back = tile.map(f32, shape(r, c), lambda p: x.at(coord(p.index(r), 7 - p.index(c))))
-        Y.at(coord(0, 0), shape(r, c)).store(back)
+        Y.at(coord(0, 0), shape(r, c)).store(tile.flip(x, c))
 
 
 @tile.kernel

@@ -5,7 +5,6 @@ import pytest
 from examples.gallery.gemm import gemm
 from tests.unit.passes.tiling import applied, notes_of, same_meaning
 from tilewright import tile
-
 from tilewright.ir.ops.regions import PipelineOp, SerialOp
 from tilewright.ir.ops.tiles import MmaOp
 from tilewright.ir.types import space_of

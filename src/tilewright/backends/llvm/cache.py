@@ -1,6 +1,7 @@
 """Compiled kernels that outlive the process: one file a kernel, written at once, believed only after checks.
 
-A file is a magic line, the SHA-256 of the rest, a JSON header and the machine code. It is read only when this user owns it and
+A file is a magic line, the SHA-256 of the rest, a JSON header and the machine code. It is read only when this user
+owns it and
 nobody else may write it, and used only when digest and key agree; anything else is removed and compiled again.
 """
 
@@ -80,7 +81,9 @@ class CodeCache:
         return True
 
     def prune(self) -> int:
-        """Removes the least recently used kernels past the limit, and what killed writers left; returns how many files went."""
+        """Removes the least recently used kernels past the limit, and what killed writers left; returns how many
+        files went.
+        """
         files = self.files()
         total = sum(size for _, size, _ in files)
         gone = 0

@@ -58,7 +58,8 @@ _MEMORY = _Memory()
 def cache_key(kernel: Kernel, options: CompileOptions, *, may_alias: bool) -> str:
     """Everything that machine code, metadata and report depend on, as one digest.
 
-    The plan is not part of it: it follows from what is. Names and the place of the kernel are, since the metadata shows them.
+    The plan is not part of it: it follows from what is. Names and the place of the kernel are, since the metadata
+    shows them.
     """
     machine = host_machine()
     return digest(

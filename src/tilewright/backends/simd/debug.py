@@ -1,7 +1,7 @@
 """`debug=True`: the kernel runs in the interpreter, on the caller's memory, with every check it knows.
 
-An access outside its array, a read of what was never written, a division by zero and two programs that touch one cell end in an
-error that names array, dimension, index, extent and program.
+An access outside its array, a read of what was never written, a division by zero and two programs that touch one cell
+end in an error that names array, dimension, index, extent and program.
 """
 
 import ctypes
@@ -91,4 +91,4 @@ def _array(parameter: Parameter, address: int) -> Array:
         return np.empty(parameter.shape, dtype)
     memory = (ctypes.c_char * size).from_address(address)
     strides = tuple(step * parameter.element.itemsize for step in parameter.strides)
-    return np.ndarray(parameter.shape, dtype, buffer=memory, strides=strides)
+    return np.ndarray(parameter.shape, dtype, buffer=memoryview(memory), strides=strides)

@@ -62,7 +62,9 @@ def _merged(parts: Sequence[KernelMetadata]) -> KernelMetadata:
     arguments: list[KernelArgument] = [
         replace(argument, usage=use) for argument, use in zip(parts[0].arguments, usages, strict=True)
     ]
-    counters = {f"phase {i + 1} {name}": value for i, part in enumerate(parts) for name, value in part.realization.items()}
+    counters = {
+        f"phase {i + 1} {name}": value for i, part in enumerate(parts) for name, value in part.realization.items()
+    }
     return replace(
         parts[0],
         dispatch_size=(sum(part.dispatch_size[0] for part in parts), 1, 1),
