@@ -45,6 +45,7 @@ from tilewright.lang.kernel import inline
 from tilewright.lang.library.activations import clamp, elu, gelu, leaky_relu, relu, silu, softplus
 from tilewright.lang.library.indexing import gather, histogram, scatter, scatter_add, segment_reduce, segment_sum
 from tilewright.lang.library.normalization import layer_norm, log_softmax, logsumexp, rms_norm, softmax
+from tilewright.lang.library.products import einsum
 from tilewright.lang.library.rearranging import concatenate, flip, merge_axes, roll, shift, split_axis
 from tilewright.lang.library.scans import cummax, cummin, cumprod, cumsum
 from tilewright.lang.library.sorting import argsort, sort, topk
@@ -122,15 +123,14 @@ __all__ = [
     "View3", "View4", "View5", "View6", "View7", "View8", "XirOptions", "abs", "add", "all", "any", "argmax",
     "argmin", "argsort", "avg_pool2d", "axis", "bf16", "bitcast", "bitwise_and", "bitwise_or", "bitwise_xor",
     "boolean", "bounds", "broadcast_to", "cast", "cdiv", "ceil", "clamp", "compile", "concatenate", "conv2d", "coord",
-    "cos", "cummax", "cummin", "cumprod", "cumsum", "element", "elu", "erf", "exp", "exp2", "extract", "f16", "f32",
-    "f64", "flip", "float8_e4m3fn", "float8_e5m2", "floor", "fold_left", "fold_right", "full", "gather", "gelu",
-    "histogram", "i16", "i32", "i64", "i8", "inline", "iota", "isinf", "isnan", "ite", "kernel", "layer_norm",
+    "cos", "cummax", "cummin", "cumprod", "cumsum", "einsum", "element", "elu", "erf", "exp", "exp2", "extract",
+    "f16", "f32", "f64", "flip", "float8_e4m3fn", "float8_e5m2", "floor", "fold_left", "fold_right", "full", "gather",
+    "gelu", "histogram", "i16", "i32", "i64", "i8", "inline", "iota", "isinf", "isnan", "ite", "kernel", "layer_norm",
     "layout", "leaky_relu", "log", "log2", "log_softmax", "logical_and", "logical_not", "logical_or", "logsumexp",
     "map", "matmul", "max", "max_pool2d", "maximum", "mean", "memory", "merge_axes", "min", "minimum", "mma", "mul",
     "ordered_tree", "parallel", "pow", "prod", "reduce", "reindex", "relabel", "relu", "reshape", "rms_norm", "roll",
     "round", "rsqrt", "scalar", "scalar_shape", "scan", "scatter", "scatter_add", "segment_reduce", "segment_sum",
-    "shape", "shift",
-    "sigmoid", "silu", "sin", "softmax", "softplus", "sort", "split_axis", "sqrt", "sum", "tanh", "tensor_shape",
-    "topk", "transpose", "trunc", "trunc_div", "trunc_mod", "u16", "u32", "u64", "u8", "unordered_tree", "var",
-    "welford", "where", "window", "zeros",
+    "shape", "shift", "sigmoid", "silu", "sin", "softmax", "softplus", "sort", "split_axis", "sqrt", "sum", "tanh",
+    "tensor_shape", "topk", "transpose", "trunc", "trunc_div", "trunc_mod", "u16", "u32", "u64", "u8",
+    "unordered_tree", "var", "welford", "where", "window", "zeros",
 ]  # fmt: skip

@@ -99,6 +99,21 @@ PLACES: dict[str, Case] = {
         tile.matmul, [I.astype("f2"), np.ones((9, 3), "f2")],
         (I.astype("f4") @ np.ones((9, 3), "f4")).astype("f2"),
     ),
+    "einsum of a product": case(
+        lambda a, b: tile.einsum("bik,bkj->jbi", a, b), [whole(3, 4, 5), whole(3, 5, 2)],
+        np.einsum("bik,bkj->jbi", whole(3, 4, 5), whole(3, 5, 2)),
+    ),
+    "einsum with sums of its own": case(
+        lambda a, b: tile.einsum("ix,iy->i", a, b), [I, whole(4, 3)], np.einsum("ix,iy->i", I, whole(4, 3))
+    ),
+    "einsum of an outer product": case(
+        lambda a, b: tile.einsum("i,j->ji", a, b), [I[0], I[1, :4].copy()], np.outer(I[1, :4], I[0])
+    ),
+    "einsum of three": case(
+        lambda a, b, c: tile.einsum("ij,jk,kl->il", a, b, c), [whole(3, 4), whole(4, 5), whole(5, 2)],
+        whole(3, 4) @ whole(4, 5) @ whole(5, 2),
+    ),
+    "einsum of one": case(lambda a: tile.einsum("ij->j", a), [I], I.sum(0, dtype="i4")),
     "matmul of integers in i32": case(
         lambda a, b: tile.matmul(a.astype(i32), b.astype(i32)), [I.astype("i1"), whole(9, 3, dtype="i1")],
         I @ whole(9, 3),
