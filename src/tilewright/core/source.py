@@ -84,14 +84,24 @@ def user_span() -> Span:
 
 def _user_frames(frame: FrameType | None) -> Iterator[FrameType]:
     while frame is not None and not _is_machinery(frame):
-        if not frame.f_code.co_filename.startswith(_PACKAGE):
+        if not _is_ours(frame):
             yield frame
         frame = frame.f_back
 
 
 def _is_machinery(frame: FrameType) -> bool:
+    return _top_package(frame) in _MACHINERY
+
+
+def _is_ours(frame: FrameType) -> bool:
+    """Code of this package, methods that `dataclass` wrote for it included, whose file is `<string>`."""
+    file = frame.f_code.co_filename
+    return file.startswith(_PACKAGE) or (file == "<string>" and _top_package(frame) == "tilewright")
+
+
+def _top_package(frame: FrameType) -> str:
     module: str = frame.f_globals.get("__name__") or ""
-    return module.partition(".")[0] in _MACHINERY
+    return module.partition(".")[0]
 
 
 def _frame_span(frame: FrameType, caller: Span | None) -> Span:
