@@ -7,7 +7,7 @@ from unittest.mock import patch
 from tilewright.backends.llvm.kernel import compile_kernel
 from tilewright.backends.simd import shader as shaders
 from tilewright.backends.simd.pool import WorkerPool
-from tilewright.bridge.xir import XirOptions
+from tilewright.bridge.xir.options import XirOptions
 from tilewright.core.abi import CompileOptions
 from tilewright.ir.kernel import Kernel
 

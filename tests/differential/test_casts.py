@@ -8,7 +8,9 @@ import pytest
 
 from tests.differential.on_device import run_on_device
 from tilewright import tile
-from tilewright.bridge.xir import XirOptions, lower, plan
+from tilewright.bridge.xir.lower.kernel import lower
+from tilewright.bridge.xir.options import XirOptions
+from tilewright.bridge.xir.plan import plan
 from tilewright.core.dtypes import ALL_DTYPES, DType, boolean
 from tilewright.core.machine import GENERIC_AVX2
 from tilewright.ir.kernel import Kernel

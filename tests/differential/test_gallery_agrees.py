@@ -16,7 +16,9 @@ import pytest
 from examples.gallery import attention, elementwise, gemm, rows
 from tests.differential.on_device import run_on_device
 from tilewright.backends.llvm.machine import host_machine
-from tilewright.bridge.xir import lower, plan, retile
+from tilewright.bridge.xir.lower.kernel import lower
+from tilewright.bridge.xir.plan import plan
+from tilewright.bridge.xir.retile import retile
 from tilewright.interp import Checks
 from tilewright.interp import run as interpret
 from tilewright.ir.kernel import Kernel
@@ -135,7 +137,7 @@ def in_xir(name: str, threads: int) -> Array:
     """What the XIR interpreter makes of the module that the device compiles."""
     kernel = Kernel(captured(name).module.clone(), name)
     run_tile_passes(kernel.module, CANONICAL)
-    kernel, _ = retile(kernel, host_machine(), threads)
+    kernel, _ = retile(kernel, threads)
     lowered = lower(kernel, plan(kernel, host_machine(), threads=threads))
     run_pipeline(lowered.module, CPU_PIPELINE)
     arrays = arguments(name)

@@ -6,7 +6,7 @@ import pytest
 from tests.differential.on_device import run_on_device
 from tests.differential.strided import LAYOUTS, lay_out, restrided
 from tilewright import tile
-from tilewright.bridge.xir import PROGRAM, XirOptions
+from tilewright.bridge.xir.options import PROGRAM, XirOptions
 from tilewright.core.dtypes import (
     DType,
     bf16,

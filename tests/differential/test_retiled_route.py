@@ -5,7 +5,9 @@ import pytest
 
 from examples.gallery.gemm import gemm
 from tests.differential.test_xir_route import KERNELS, REGROUPED, arguments, expected, same_bits
-from tilewright.bridge.xir import lower, plan, retile
+from tilewright.bridge.xir.lower.kernel import lower
+from tilewright.bridge.xir.plan import plan
+from tilewright.bridge.xir.retile import retile
 from tilewright.core.machine import GENERIC_AVX2, GENERIC_AVX512, GENERIC_NEON, Machine
 from tilewright.interp.run import run as interpret
 from tilewright.ir.kernel import Kernel
@@ -19,7 +21,7 @@ SHAPES = [(0, 3, 4), (3, 0, 4), (3, 4, 0), (1, 1, 1), (1, 40, 9), (3, 70, 7), (5
 
 def computed(kernel: Kernel, machine: Machine, threads: int) -> list[Array]:
     """What the retiled kernel leaves in the arguments."""
-    cut, _ = retile(kernel, machine, threads)
+    cut, _ = retile(kernel, threads)
     lowered = lower(cut, plan(cut, machine, threads=threads))
     run_pipeline(lowered.module, CPU_PIPELINE)
     arrays = arguments(kernel.parameters)

@@ -9,7 +9,8 @@ from tests.differential.on_device import run_on_device
 from tests.differential.route_kernels import KERNELS
 from tests.differential.strided import LAYOUTS, Memory, lay_out, restrided
 from tests.differential.test_xir_route import REGROUPED, WAYS
-from tilewright.bridge.xir import lower, plan
+from tilewright.bridge.xir.lower.kernel import lower
+from tilewright.bridge.xir.plan import plan
 from tilewright.interp.run import run as interpret
 from tilewright.ir.kernel import Kernel
 from tilewright.xir.interp import run as run_xir

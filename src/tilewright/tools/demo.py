@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tilewright.backends.llvm.kernel import CpuReport
-from tilewright.bridge.xir import Plan
+from tilewright.bridge.xir.plan import Plan
 from tilewright.compile import TileKernel
 from tilewright.compile import compile as compile_for
 from tilewright.core.config import config

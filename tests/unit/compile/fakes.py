@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.bridge.xir import Plan, XirOptions, plan
+from tilewright.bridge.xir.options import XirOptions
+from tilewright.bridge.xir.plan import Plan, plan
 from tilewright.core.abi import CompileOptions, KernelArgument, KernelMetadata
 from tilewright.core.machine import GENERIC_AVX512
 from tilewright.interp import run

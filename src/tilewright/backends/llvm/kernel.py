@@ -8,7 +8,10 @@ from tilewright.backends.llvm.emit.module import emit_module
 from tilewright.backends.llvm.emit.schedule import Schedule, schedule
 from tilewright.backends.llvm.jit import assembly, compile_object
 from tilewright.backends.llvm.machine import host_machine
-from tilewright.bridge.xir import Lowered, Plan, XirOptions, assumed_disjoint, keeps_tiles, lower, plan, retile
+from tilewright.bridge.xir.lower.kernel import Lowered, lower
+from tilewright.bridge.xir.options import XirOptions
+from tilewright.bridge.xir.plan import Plan, plan
+from tilewright.bridge.xir.retile import assumed_disjoint, keeps_tiles, retile
 from tilewright.core.abi import CompileOptions, KernelMetadata, Report
 from tilewright.core.codes.unsupported import NO_DEBUG_CODE
 from tilewright.core.config import config

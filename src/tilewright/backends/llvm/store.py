@@ -8,7 +8,7 @@ from tilewright.backends.llvm.cache import CodeCache, StoredKernel, code_cache
 from tilewright.backends.llvm.kernel import CompiledKernel, compile_kernel
 from tilewright.backends.llvm.machine import host_machine
 from tilewright.backends.llvm.target import toolchain_version
-from tilewright.bridge.xir import XirOptions
+from tilewright.bridge.xir.options import XirOptions
 from tilewright.core.abi import CompileOptions
 from tilewright.core.config import config
 from tilewright.core.digest import compiler_digest, digest
