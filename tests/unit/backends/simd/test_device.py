@@ -13,12 +13,11 @@ from examples.gallery.rows import layer_norm, softmax
 from tilewright import tile
 from tilewright.backends.llvm import kernel as kernel_module
 from tilewright.backends.simd.device import SIMDDevice
-from tilewright.backends.simd.shader import SIMDShader
 from tilewright.core.abi import CompileOptions
 from tilewright.core.config import Config
 from tilewright.core.errors import CapabilityError
 from tilewright.ir.kernel import Kernel
-from tilewright.runtime.interface import TileKernelFactory
+from tilewright.runtime.interface import AddressableShader, TileKernelFactory
 from tilewright.tile import ConstView1, View1, axis, cdiv, coord, f32, parallel, shape, tensor_shape
 
 VECTORS = {
@@ -35,8 +34,8 @@ def device() -> SIMDDevice:
     return SIMDDevice()
 
 
-def made(device: SIMDDevice, kernel: Kernel) -> SIMDShader:
-    return device.create_tile_kernel(kernel, CompileOptions())
+def made(device: SIMDDevice, kernel: Kernel) -> AddressableShader:
+    return device.create_tile_kernel(kernel, CompileOptions(cache=False))
 
 
 @pytest.mark.parametrize("name", VECTORS)
