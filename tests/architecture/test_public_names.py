@@ -1,5 +1,6 @@
 """What a user can import is what we list, and importing it is cheap."""
 
+import ast
 import importlib
 import subprocess
 import sys
@@ -35,8 +36,19 @@ def test_nothing_else_is_public(name: str) -> None:
 
 @pytest.mark.parametrize("name", FACES)
 def test_a_face_has_no_code_of_its_own(name: str) -> None:
+    """The one choice is between the names as type checkers see them and as they are imported late."""
     source = tree(PACKAGE / ("__init__.py" if name == "tilewright" else "tile.py"))
-    assert {type(node).__name__ for node in source.body} <= {"Expr", "Import", "ImportFrom", "Assign"}
+    choices = [node for node in source.body if isinstance(node, ast.If)]
+    assert [ast.unparse(choice.test) for choice in choices] in ([], ["_typing.TYPE_CHECKING"])
+    nodes = [*source.body, *(inner for choice in choices for inner in [*choice.body, *choice.orelse])]
+    assert {type(node).__name__ for node in nodes} <= {"Expr", "Import", "ImportFrom", "Assign", "If"}
+
+
+def test_names_that_come_late_come_once() -> None:
+    checks = "vars(t)[name] is getattr(t, name)"
+    run("-c", f"import tilewright as t; assert all(getattr(t, name) and {checks} for name in t.__all__)")
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = face("tilewright").nothing
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -46,6 +58,16 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 def test_import_loads_no_compiler_library() -> None:
     loaded = run("-c", "import sys, tilewright, tilewright.tile; print(*sys.modules)").stdout.split()
     assert {name.split(".")[0] for name in loaded} & LATE == set()
+
+
+def test_the_package_alone_loads_nothing_of_others() -> None:
+    loaded = run("-c", "import sys, tilewright; print(*sys.modules)").stdout.split()
+    assert {name.split(".")[0] for name in loaded} & {"numpy", "ml_dtypes", "xdsl", *LATE} == set()
+
+
+def test_the_language_loads_no_planner() -> None:
+    loaded = run("-c", "import sys, tilewright.tile; print(*sys.modules)").stdout.split()
+    assert {"tilewright.bridge.xir.plan", "tilewright.xir.ops", "tilewright.interp"} & {*loaded} == set()
 
 
 def test_import_is_quick() -> None:
