@@ -4,13 +4,11 @@ import pytest
 
 from tests.differential.library import cases, cases_places
 from tests.differential.library.harness import Case, assert_right, interpreted, kernel_of
-from tilewright.backends.simd.device import SIMDDevice
-from tilewright.core.abi import CompileOptions
+from tests.differential.on_device import run_on_device
 
 ALL: dict[str, Case] = {
     **cases.FOLDS, **cases.NORMALIZED, **cases.SCANS, **cases.SORTS, **cases_places.PLACES, **cases_places.WINDOWS,
 }  # fmt: skip
-DEVICE = SIMDDevice()
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -21,10 +19,8 @@ def test_the_interpreter_gives_the_answer(name: str) -> None:
 @pytest.mark.parametrize("name", ALL)
 def test_machine_code_gives_the_answer(name: str) -> None:
     each = ALL[name]
-    shader = DEVICE.create_tile_kernel(kernel_of(each), CompileOptions())
     inputs, results = [array.copy() for array in each.inputs], each.results
-    shader.launch_addresses([array.ctypes.data for array in (*inputs, *results)])
-    shader.close()
+    run_on_device(kernel_of(each), [array.ctypes.data for array in (*inputs, *results)])
     assert_right(each, results)
     for before, after in zip(each.inputs, inputs, strict=True):
         assert before.tobytes() == after.tobytes()
