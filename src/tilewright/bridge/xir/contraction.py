@@ -1,6 +1,7 @@
 """How one `mma` becomes a register-blocked contraction.
 
-Roles come from dimension identity, lanes from what is cheapest to read; then how far its epilogue reaches, and its blocks.
+Roles come from dimension identity, lanes from what is cheapest to read; then how far its epilogue reaches, and its
+blocks.
 """
 
 from collections.abc import Mapping
@@ -151,15 +152,16 @@ def _store_stride(op: StoreOp, lane: DimAttr | None) -> int:
 
 def _choices(op: MmaOp, roles: Roles, fixed: frozenset[int]) -> list[tuple[bool, DimAttr | None]]:
     """Whether rows and lanes are swapped, and the dimension of the lanes: an asked-for one where there is one."""
-    free: list[tuple[bool, DimAttr | None]] = [(False, dim) for dim in reversed(roles.columns)]
-    free += [(True, dim) for dim in reversed(roles.rows)]
-    wide = [(swapped, dim) for swapped, dim in free if dim is not None and _extent(op, dim) > 1]
-    asked = [(swapped, dim) for swapped, dim in wide if dim is not None and dim.number in fixed]
-    return asked or wide or free[:1] or [(False, None)]
+    free = [(False, dim) for dim in reversed(roles.columns)] + [(True, dim) for dim in reversed(roles.rows)]
+    wide = [(swapped, dim) for swapped, dim in free if _extent(op, dim) > 1]
+    asked = [(swapped, dim) for swapped, dim in wide if dim.number in fixed]
+    return [*(asked or wide or free[:1])] or [(False, None)]
 
 
 def _inner(op: MmaOp, roles: Roles) -> DimAttr:
-    """The contracted dimension that runs inside: an empty one, else the last one longer than 1, so that order is kept."""
+    """The contracted dimension that runs inside: an empty one, else the last one longer than 1, so that order is
+    kept.
+    """
     empty = (dim for dim in roles.contracted if _depth(op, dim) == 0)
     longer = (dim for dim in reversed(roles.contracted) if _depth(op, dim) > 1)
     return (*empty, *longer, roles.contracted[-1])[0]
@@ -266,7 +268,8 @@ def _pack_here(value: SSAValue, op: MmaOp, setting: Setting) -> bool:
 
 
 def register_tile(machine: Machine, lanes: int, rows: int, columns: int) -> tuple[int, int, int]:
-    """Rows, vectors and lanes of the register tile: rows * vectors accumulators leave room for one row of B and a broadcast.
+    """Rows, vectors and lanes of the register tile: rows * vectors accumulators leave room for one row of B and a
+    broadcast.
 
     Few rows take more vectors, since enough accumulators must be in flight to hide the latency of the multiply-add.
     """
@@ -302,7 +305,8 @@ def blocked(op: MmaOp, plan: ContractPlan, machine: Machine, *, may_split: bool)
     """The plan with its blocks.
 
     What is small enough is read as it lies, skinny products stream B once, the rest goes through panels.
-    `may_split` says that sums may lie in the sink between blocks of k: nothing that is read later is overwritten by them.
+    `may_split` says that sums may lie in the sink between blocks of k: nothing that is read later is overwritten by
+    them.
     """
     size = dtype_of(element_of(op.c)).itemsize
     rows, columns = _size_of(op, plan.row), _size_of(op, plan.lane)

@@ -1,8 +1,10 @@
-"""What a plan costs by the specification's terms: work per packet of programs, shared by workers, plus dispatch and imbalance.
+"""What a plan costs by the specification's terms: work per packet of programs, shared by workers, plus dispatch and
+imbalance.
 
 Uncalibrated. A cost ranks legal plans; it never makes one legal.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import isfinite
 
@@ -49,7 +51,9 @@ class CostTerms:
 
 
 def score(work: Work, model: CostModel, *, programs: int, block: int, packet: int, workers: int) -> CostTerms:
-    """P programs in blocks of B, packets of W, on H workers: a*Q/h + m*Q/h + dispatch*waves + max(0, issued - Q/h)*(a + m)."""
+    """P programs in blocks of B, packets of W, on H workers: a*Q/h + m*Q/h + dispatch*waves + max(0, issued - Q/h)*(a
+    + m).
+    """
     if not programs:
         return CostTerms(0.0, 0.0, 0.0, 0.0)
     blocks = -(-programs // block)
@@ -80,8 +84,8 @@ class _ProgramMeter:
         self.arithmetic = 0.0
         self.memory = 0.0
 
-    def block(self, ops: "object", repeat: float) -> None:
-        for op in ops:  # type: ignore[attr-defined]
+    def block(self, ops: Iterable[Operation], repeat: float) -> None:
+        for op in ops:
             self.operation(op, repeat)
 
     def operation(self, op: Operation, repeat: float) -> None:

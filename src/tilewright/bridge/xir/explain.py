@@ -18,7 +18,8 @@ def render_plan(plan: Plan) -> str:
     order = ", ".join(plan.axes[axis] for axis in best.order) or "one program"
     lines = [
         f"kernel {plan.kernel} on {plan.machine.name}, {plan.threads} threads",
-        f"mapping: {plan.programs} programs over ({order}), {best.block} a task, {plan.tasks} tasks, lanes: {best.lanes}",
+        f"mapping: {plan.programs} programs over ({order}), {best.block} a task, {plan.tasks} tasks",
+        f"lanes: {best.lanes}",
         f"cost (relative, uncalibrated): {best.terms}",
         f"scratch: {plan.decisions.scratch_bytes} bytes in {len(plan.decisions.storages)} buffers",
         f"arguments: {_aliases(plan)}",

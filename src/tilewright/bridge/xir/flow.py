@@ -1,4 +1,6 @@
-"""How the elements of a tile reach the operations that read them, through tiles that are recomputed where they are used."""
+"""How the elements of a tile reach the operations that read them, through tiles that are recomputed where they are
+used.
+"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -18,7 +20,8 @@ ACCUMULATOR = 2
 class Read:
     """One reading of a tile by an operation of a region body.
 
-    `operand` is the position of the operand through which it is read, -1 from inside the body of a map or scan. `displaced`
+    `operand` is the position of the operand through which it is read, -1 from inside the body of a map or scan.
+    `displaced`
     says that the element read may be another one than the element computed: maps choose, scans and products combine.
     """
 

@@ -10,6 +10,7 @@ from tilewright.bridge.xir.placement import Placement
 from tilewright.bridge.xir.records import NestPlan
 from tilewright.ir.ops import elementwise, regions, tiles
 from tilewright.ir.ops.access import LoadOp
+from tilewright.ir.ops.memory import MemoryLoadOp
 from tilewright.ir.types import is_tile, space_of
 
 __all__ = ["fused_producers"]
@@ -18,7 +19,8 @@ __all__ = ["fused_producers"]
 def fused_producers(placement: Placement, nests: Mapping[int, NestPlan]) -> dict[int, int]:
     """Positions of elementwise operations whose buffer is filled by the fold at another position, as a by-product.
 
-    The fold must be the first reader, visit every element of the tile exactly once, and compute it where it stands from the same
+    The fold must be the first reader, visit every element of the tile exactly once, and compute it where it stands
+    from the same
     inputs: no store may come between.
     """
     structure = placement.structure
@@ -46,7 +48,9 @@ def _first_reader(placement: Placement, op: elementwise.ElementwiseOp) -> tiles.
 
 
 def _visits_once(fold: ClosedFold, tile: SSAValue) -> bool:
-    """Whether the fold's element reads the tile directly, once, at its own coordinates, and ranges over exactly its axes."""
+    """Whether the fold's element reads the tile directly, once, at its own coordinates, and ranges over exactly its
+    axes.
+    """
     reads = [use.operation for use in tile.uses if fold.map.is_ancestor(use.operation)]
     if len(reads) != 1 or not isinstance(reads[0], tiles.ExtractOp) or reads[0].parent is not fold.reduce.body.block:
         return False
@@ -76,8 +80,9 @@ def _computable_at(placement: Placement, op: Operation, fold: Operation) -> bool
     }
     for source in _sources(placement, op.results[0], set()):
         load = source.owner
-        if placement.is_inline(source) and isinstance(load, LoadOp):
-            if structure.writes_between(load, fold, load.view, may_alias=placement.may_alias) is not None:
+        if placement.is_inline(source) and isinstance(load, LoadOp | MemoryLoadOp):
+            read = load.view if isinstance(load, LoadOp) else load.memory
+            if structure.writes_between(load, fold, read, may_alias=placement.may_alias) is not None:
                 return False
         elif source in placement.places and placement.places[source].storage in changed:
             return False
@@ -92,7 +97,7 @@ def _sources(placement: Placement, tile: SSAValue, seen: set[SSAValue]) -> Itera
     seen.add(tile)
     for operand in tile_operands(owner):
         inner = operand.owner
-        if not placement.is_inline(operand) or isinstance(inner, LoadOp):
+        if not placement.is_inline(operand) or isinstance(inner, LoadOp | MemoryLoadOp):
             yield operand
         if placement.is_inline(operand):
             yield from _sources(placement, operand, seen)

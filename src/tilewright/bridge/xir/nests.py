@@ -12,6 +12,7 @@ from tilewright.bridge.xir.records import NestPlan
 from tilewright.bridge.xir.streams import Stream, read_streams
 from tilewright.ir.ops import elementwise, regions, tiles
 from tilewright.ir.ops.access import LoadOp, StoreOp, UpdateOp
+from tilewright.ir.ops.memory import MemoryLoadOp, MemoryStoreOp
 from tilewright.ir.types import AxisAttr, SpaceAttr, is_tile, space_of
 
 __all__ = ["plan_nests", "scalar_nest"]
@@ -37,33 +38,29 @@ def scalar_nest(what: str, space: SpaceAttr) -> NestPlan:
 
 
 def _nest_of(layouts: Layouts, op: Operation) -> NestPlan | None:
+    """The nest of an operation that computes tiles into memory. Buffers, of carries too, are laid out first."""
+    for value in (*op.results, *(op.carries if isinstance(op, regions.CarryingOp) else ())):
+        if _kept(layouts, value):
+            layouts.storage_of(value)
+    return None if op in layouts.placement.absorbed else _computing_nest(layouts, op)
+
+
+def _computing_nest(layouts: Layouts, op: Operation) -> NestPlan | None:
     match op:
-        case _ if op in layouts.placement.absorbed:
-            for value in op.results:
-                layouts.storage_of(value)
-            return None
         case StoreOp():
             return nest_plan(layouts, "store", [op.value], space_of(op.value), op)
+        case MemoryStoreOp():
+            return nest_plan(layouts, "memory store", [op.value], space_of(op.value))
         case UpdateOp():
             return scalar_nest("update", update_space(op))
         case tiles.ScanOp():
-            for value in op.results_:
-                layouts.storage_of(value)
             return _scan_nest(layouts, op)
         case tiles.MapOp() if _kept(layouts, op.result):
             return _map_nest(layouts, op)
-        case tiles.MmaOp():
-            if layouts.storage_of(op.result) is None:
-                return None
+        case tiles.MmaOp() if _kept(layouts, op.result):
             return nest_plan(layouts, "accumulator", [op.result], space_of(op.result))
-        case elementwise.ElementwiseOp() | LoadOp() | tiles.ConstantOp() if _kept(layouts, op.result):
-            layouts.storage_of(op.result)
+        case elementwise.ElementwiseOp() | LoadOp() | MemoryLoadOp() | tiles.ConstantOp() if _kept(layouts, op.result):
             return nest_plan(layouts, op.name.removeprefix("tile."), [op.result], space_of(op.result))
-        case regions.CarryingOp():
-            for value in op.carries:
-                if is_tile(value):
-                    layouts.storage_of(value)
-            return None
         case _:
             return None
 

@@ -1,11 +1,13 @@
-"""What a user may fix about the CPU plan. Anything left open is searched; anything fixed holds exactly or is refused."""
+"""What a user may fix about the CPU plan. Anything left open is searched; anything fixed holds exactly or is
+refused.
+"""
 
 from dataclasses import dataclass, field
 from math import isfinite
 
 from tilewright.core.codes.unsupported import BAD_PLAN_OPTION
 from tilewright.core.errors import PlanError
-from tilewright.core.source import UNKNOWN
+from tilewright.core.source import user_span
 
 __all__ = ["CostModel", "Element", "PROGRAM", "Program", "XirOptions", "element"]
 
@@ -29,6 +31,7 @@ class Element:
 
 
 PROGRAM = Program()
+_WIDEST = 64
 
 
 def element(axis: str = "") -> Element:
@@ -51,10 +54,14 @@ class CostModel:
 class XirOptions:
     """Constraints on the plan of the native CPU route.
 
-    `lanes` and `root_axis_order` (axis labels, outermost first, all of them) are searched when empty. `block_size` is the exact
-    number of programs a task runs, 0 to search. `max_candidates` bounds the search, which is never truncated: a larger space is
-    an error. `fold_partials` (1..16) is how many accumulators a regrouped fold uses. `max_scratch_bytes` bounds the scratch of one
-    worker; `max_operations` the emitted operations of a module. `retile` lets the plan cut the work into tiles of its own
+    `lanes` and `root_axis_order` (axis labels, outermost first, all of them) are searched when empty. `block_size` is
+    the exact
+    number of programs a task runs, 0 to search. `max_candidates` bounds the search, which is never truncated: a
+    larger space is
+    an error. `fold_partials` (1..16) is how many accumulators a regrouped fold uses. `max_scratch_bytes` bounds the
+    scratch of one
+    worker; `max_operations` the emitted operations of a module. `retile` lets the plan cut the work into tiles of its
+    own
     where that is proved equal; a constraint on lanes of programs, order or block size keeps the kernel's tiles anyway.
     """
 
@@ -70,23 +77,19 @@ class XirOptions:
     cost: CostModel = field(default_factory=CostModel)
 
     def __post_init__(self) -> None:
-        _require(0 <= self.block_size <= 1 << 20, "block_size", self.block_size, "0 (search) to 1048576")
-        _require(self.max_candidates >= 1, "max_candidates", self.max_candidates, "at least 1")
-        _require(1 <= self.fold_partials <= 16, "fold_partials", self.fold_partials, "1 to 16")
-        _require(self.max_scratch_bytes >= 0, "max_scratch_bytes", self.max_scratch_bytes, "at least 0")
-        _require(self.max_operations >= 1, "max_operations", self.max_operations, "at least 1")
+        _require("block_size", self.block_size, "0 (search) to 1048576", holds=0 <= self.block_size <= 1 << 20)
+        _require("max_candidates", self.max_candidates, "at least 1", holds=self.max_candidates >= 1)
+        _require("fold_partials", self.fold_partials, "1 to 16", holds=1 <= self.fold_partials <= 16)
+        _require("max_scratch_bytes", self.max_scratch_bytes, "at least 0", holds=self.max_scratch_bytes >= 0)
+        _require("max_operations", self.max_operations, "at least 1", holds=self.max_operations >= 1)
         width = self.lane_width
-        _require(
-            width == 0 or (width & (width - 1) == 0 and 1 <= width <= 64),
-            "lane_width",
-            width,
-            "a power of two up to 64",
-        )
+        power = width & (width - 1) == 0 and 0 <= width <= _WIDEST
+        _require("lane_width", width, f"a power of two up to {_WIDEST}, or 0", holds=power)
         for name in ("arithmetic", "broadcast_load", "contiguous", "gathered_lane", "block_dispatch"):
             cost = getattr(self.cost, name)
-            _require(isfinite(cost) and cost >= 0, f"cost.{name}", cost, "finite and not negative")
+            _require(f"cost.{name}", cost, "finite and not negative", holds=isfinite(cost) and cost >= 0)
 
 
-def _require(holds: bool, option: str, value: object, allowed: str) -> None:
+def _require(option: str, value: object, allowed: str, *, holds: bool) -> None:
     if not holds:
-        raise PlanError(BAD_PLAN_OPTION.at(UNKNOWN, option=option, value=value, allowed=allowed))
+        raise PlanError(BAD_PLAN_OPTION.at(user_span(), option=option, value=value, allowed=allowed))

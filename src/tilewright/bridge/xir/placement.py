@@ -21,6 +21,7 @@ from tilewright.ir.effects import effect_of, storage_of
 from tilewright.ir.ops import elementwise, tiles
 from tilewright.ir.ops.access import LoadOp, StoreOp
 from tilewright.ir.ops.base import Effect
+from tilewright.ir.ops.memory import MemoryLoadOp, MemoryStoreOp
 from tilewright.ir.ops.regions import CarryingOp
 from tilewright.ir.types import is_tile, space_of
 
@@ -49,12 +50,15 @@ _INLINE_LIMIT = 64
 
 
 Closure = frozenset[tuple[Operation, ...]]
-"""What computing one element takes: operations, each with the extracts that lead to it, since every one repeats the rest."""
+"""What computing one element takes: operations, each with the extracts that lead to it, since every one repeats the
+rest."""
 
 
 @dataclass
 class Placement:
-    """The growing answer: places, demanded innermost dimensions, contractions, and pairs of arguments taken for disjoint."""
+    """The growing answer: places, demanded innermost dimensions, contractions, and pairs of arguments taken for
+    disjoint.
+    """
 
     structure: Structure
     may_alias: bool
@@ -151,7 +155,8 @@ def _place(placement: Placement, op: Operation, value: SSAValue) -> None:
     reason = _must_keep_kind(op)
     if reason is None:
         placement.places[value] = Place(None, "recomputed where it is used")
-        reason = _overtaken(placement, op) if isinstance(op, LoadOp) else _too_costly(placement, op, value)
+        is_load = isinstance(op, LoadOp | MemoryLoadOp)
+        reason = _overtaken(placement, op) if is_load else _too_costly(placement, op, value)
     if reason is not None:
         placement.keep(value, reason)
 
@@ -168,7 +173,7 @@ def _must_keep_kind(op: Operation) -> str | None:
             return None
 
 
-def _overtaken(placement: Placement, load: LoadOp) -> str | None:
+def _overtaken(placement: Placement, load: LoadOp | MemoryLoadOp) -> str | None:
     """Why a write may change what a deferred load would read, or None."""
     reads = placement.reads(load.result)
     for point in dict.fromkeys(read.op for read in reads):
@@ -176,27 +181,32 @@ def _overtaken(placement: Placement, load: LoadOp) -> str | None:
         reason = _write_before(placement, load, point, displaced=displaced)
         if reason is not None:
             return reason
-    placement.assume(placement.structure.written_with(load.view))
+    if isinstance(load, LoadOp):
+        placement.assume(placement.structure.written_with(load.view))
     return None
 
 
-def _write_before(placement: Placement, load: LoadOp, point: Operation, *, displaced: bool) -> str | None:
+def _write_before(placement: Placement, load: LoadOp | MemoryLoadOp, point: Operation, *, displaced: bool) -> str | None:
     structure = placement.structure
-    if structure.writes_between(load, point, load.view, may_alias=placement.may_alias) is not None:
+    source = load.view if isinstance(load, LoadOp) else load.memory
+    if structure.writes_between(load, point, source, may_alias=placement.may_alias) is not None:
         return "a store may overtake the load"
     if Effect.WRITE not in effect_of(point):
         return None
-    if storage_of(point) is not load.view:
-        return "the store may write what the load reads" if placement.may_alias else None
+    if storage_of(point) is not source:
+        views = isinstance(load, LoadOp) and not isinstance(point, MemoryStoreOp)
+        return "the store may write what the load reads" if placement.may_alias and views else None
     if load.parent is None or structure.ancestor_in(point, load.parent) is not point:
         return "the store writes what the load reads again in its loop"
-    pointwise = isinstance(point, StoreOp) and not displaced and _same_access(load, point)
+    pointwise = not displaced and _same_access(load, point)
     return None if pointwise else "the store writes what the load reads at other points"
 
 
-def _same_access(load: LoadOp, store: StoreOp) -> bool:
-    """Whether element by element both touch the same place of the view."""
-    return space_of(load.result) == space_of(store.value) and all(
+def _same_access(load: LoadOp | MemoryLoadOp, store: Operation) -> bool:
+    """Whether element by element both touch the same place of the view or memory."""
+    if isinstance(load, MemoryLoadOp):
+        return isinstance(store, MemoryStoreOp)
+    return isinstance(store, StoreOp) and space_of(load.result) == space_of(store.value) and all(
         _same_number(a, b) for a, b in zip(load.origin, store.origin, strict=True)
     )
 
@@ -227,7 +237,9 @@ def _point_volume(point: Operation) -> int:
 
 
 def _closure(placement: Placement, value: SSAValue) -> Closure:
-    """What recomputing an element takes at most, cut off above the limit: operands count as inline unless they cannot be."""
+    """What recomputing an element takes at most, cut off above the limit: operands count as inline unless they cannot
+    be.
+    """
     known = placement.closures.get(value)
     if known is not None:
         return known

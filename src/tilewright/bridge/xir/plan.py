@@ -1,6 +1,8 @@
-"""`plan()`: enumerate every mapping in the declared finite space, reject what does not fit, score the rest, keep it all as data.
+"""`plan()`: enumerate every mapping in the declared finite space, reject what does not fit, score the rest, keep it
+all as data.
 
-The space is lanes (along programs, or along tile axes) x root axis orders x programs per block. The answer is its exact minimum
+The space is lanes (along programs, or along tile axes) x root axis orders x programs per block. The answer is its
+exact minimum
 under the stated cost; ties go to the first candidate in enumeration order.
 """
 
@@ -20,10 +22,11 @@ from tilewright.bridge.xir.explain import render_plan
 from tilewright.bridge.xir.flow import is_anchored
 from tilewright.bridge.xir.fusion import fused_producers
 from tilewright.bridge.xir.layout import Layouts, width_for
+from tilewright.bridge.xir.memories import memory_storages
 from tilewright.bridge.xir.nests import plan_nests
 from tilewright.bridge.xir.options import PROGRAM, Element, Program, XirOptions
 from tilewright.bridge.xir.placement import Placement, place_tiles
-from tilewright.bridge.xir.records import LaneChoice, stage_of, Decisions, LimitPlan, Storage
+from tilewright.bridge.xir.records import Decisions, LaneChoice, LimitPlan, Storage, stage_of
 from tilewright.core.codes.unsupported import NO_CANDIDATE, PLAN_CONFLICT, TOO_MANY_CANDIDATES
 from tilewright.core.dtypes import by_name
 from tilewright.core.errors import PlanError
@@ -42,7 +45,9 @@ _ALIGNMENT = 64
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One point of the space. `order` lists root axes by position, outermost first; `block` counts programs of one task."""
+    """One point of the space. `order` lists root axes by position, outermost first; `block` counts programs of one
+    task.
+    """
 
     lanes: Program | Element
     order: tuple[int, ...]
@@ -133,10 +138,12 @@ def plan(
 ) -> Plan:
     """The cheapest legal mapping of an admitted kernel.
 
-    `threads` is the number of workers, `threads_per_group` the exact number of programs of a task (0: open). `may_alias` says that
+    `threads` is the number of workers, `threads_per_group` the exact number of programs of a task (0: open).
+    `may_alias` says that
     arguments may overlap: loads then stay where they are written.
 
-    Raises UnsupportedError for a kernel that the route does not take, PlanError for contradicting constraints (TW427), a space over
+    Raises UnsupportedError for a kernel that the route does not take, PlanError for contradicting constraints
+    (TW427), a space over
     budget (TW428) and a space without a legal candidate (TW429, with `.rejections`).
     """
     chosen = options if options is not None else XirOptions()
@@ -144,7 +151,7 @@ def plan(
     block = _fixed_block(kernel, chosen, threads_per_group)
     space = _Space(kernel, root, structure_of(kernel.op), machine, chosen, threads, block, may_alias)
     orders = list(_orders(space))
-    _check_budget(space, len(orders))
+    _check_budget(space)
     choices = [_decide(space, lanes) for lanes in _lane_choices(space)]
     found = list(_enumerate(space, choices, orders))
     candidates = tuple(item for item in found if isinstance(item, Candidate))
@@ -155,7 +162,7 @@ def plan(
         raise PlanError(diagnostic, rejections=tuple(str(item.reason) for item in rejected))
     best = min(candidates, key=lambda item: item.terms.total)
     choice = next(item for item in choices if item.lanes == best.lanes)
-    return _plan_of(space, choice, best, candidates, rejected, fast_math)
+    return _plan_of(space, choice, best, candidates, rejected, fast_math=fast_math)
 
 
 def _fixed_block(kernel: Kernel, options: XirOptions, threads_per_group: int) -> int:
@@ -194,7 +201,7 @@ def _lane_choices(space: _Space) -> tuple[Program | Element, ...]:
     return (space.options.lanes,) if space.options.lanes is not None else (Element(), PROGRAM)
 
 
-def _check_budget(space: _Space, orders: int) -> None:
+def _check_budget(space: _Space) -> None:
     """The size of the space, known before anything is searched."""
     rank = space.root.space.rank
     permuted = 1 if space.options.root_axis_order else _count(rank)
@@ -210,14 +217,15 @@ def _decide(space: _Space, lanes: Program | Element) -> _Choice:
     """Everything below the root for one choice of lanes."""
     program = isinstance(lanes, Program)
     forms = forms_of(space.kernel.op)
-    limits = {} if program else limits_of(space.root, forms)
+    limits: Limits = {} if program else limits_of(space.root, forms)
     fixed, reason = _fixed_dims(space, lanes)
     width = _program_width(space) if program else space.options.lane_width
     asked = LaneChoice(program, width, fixed)
     placement = Placement(space.structure, space.may_alias, asked, space.machine, forms, limits)
     place_tiles(placement)
     staged = share_homes(placement)
-    layouts = Layouts(placement, space.machine, asked, {})
+    memories = {storage.owner: storage for storage in memory_storages(space.structure)}
+    layouts = Layouts(placement, space.machine, asked, memories)
     nests = plan_nests(layouts)
     fused = fused_producers(placement, nests)
     storages = {**layouts.storages, **_stages(space, layouts, staged)}
@@ -316,6 +324,7 @@ def _plan_of(
     best: Candidate,
     candidates: tuple[Candidate, ...],
     rejected: tuple[Rejection, ...],
+    *,
     fast_math: bool,
 ) -> Plan:
     programs = space.root.space.volume
@@ -352,9 +361,11 @@ def _notes(space: _Space, choice: _Choice) -> Iterator[str]:
     for position, item in choice.decisions.contracts.items():
         rows, vectors, lanes = item.tile
         lane = "one column" if item.lane is None else _label(space, item.lane)
+        read = " and ".join("in place" if direct else "copied" for direct in (item.a_direct, item.b_direct))
+        line = span_of(operations[position]).line
         yield (
-            f"line {span_of(operations[position]).line}: contraction with {rows} rows x {vectors} vectors x {lanes} lanes along {lane},"
-            f" operands {'in place' if item.a_direct else 'copied'} and {'in place' if item.b_direct else 'copied'}"
+            f"line {line}: contraction with {rows} rows x {vectors} vectors x {lanes} lanes along {lane},"
+            f" operands {read}, blocks of k, of rows, packed: {item.blocking}"
         )
     for value, number in numbers.items():
         place = choice.decisions.places.get(number)

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from tilewright.ir.layout_attr import LayoutAttr
+
 __all__ = ["ContractPlan", "Decisions", "LaneChoice", "LimitPlan", "NestPlan", "Place", "Storage", "stage_of"]
 
 
@@ -22,7 +24,7 @@ class LaneChoice:
 class Storage:
     """One scratch buffer: dimensions from outermost to innermost, with element strides.
 
-    Under program lanes every element is a row of lanes.
+    Under program lanes every element is a row of lanes. A `layout` of the user's stands in place of the strides.
     """
 
     owner: int
@@ -31,6 +33,7 @@ class Storage:
     extents: tuple[int, ...]
     strides: tuple[int, ...]
     size: int
+    layout: LayoutAttr | None = None
 
     def stride_of(self, dim: int) -> int | None:
         """The element stride of a dimension, None when the buffer lacks it."""
@@ -72,8 +75,10 @@ class NestPlan:
 class ContractPlan:
     """One contraction. `a` supplies rows and `b` the lanes, swapped from the written order when `swapped`.
 
-    It is computed where `sink` stands, together with everything up to the value numbered `value`, and goes straight into what the
-    sink writes. `outer` dimensions become loops around it (batch, further rows, columns and contracted dimensions, in that order).
+    It is computed where `sink` stands, together with everything up to the value numbered `value`, and goes straight
+    into what the
+    sink writes. `outer` dimensions become loops around it (batch, further rows, columns and contracted dimensions, in
+    that order).
     `blocking`: length of a block of k, rows between two passes over B, whether B is packed.
     """
 
@@ -94,7 +99,8 @@ class ContractPlan:
 
 @dataclass(frozen=True, slots=True)
 class LimitPlan:
-    """A partial last block: along root axis `axis`, `blocks` blocks of `extent` elements of which only `size` in all are ever seen.
+    """A partial last block: along root axis `axis`, `blocks` blocks of `extent` elements of which only `size` in all
+    are ever seen.
 
     Without a root axis there is one block.
     """

@@ -1,4 +1,5 @@
-"""Which tiles the plan starts from: user blocks are forgotten where a proof allows it, and cut again at sizes of our choosing.
+"""Which tiles the plan starts from: user blocks are forgotten where a proof allows it, and cut again at sizes of our
+choosing.
 
 A constraint on the mapping of root programs (order, block size, program lanes) keeps the kernel's own tiles.
 """
@@ -11,11 +12,11 @@ from tilewright.analysis.limits import extent_of
 from tilewright.bridge.xir.admission import admit
 from tilewright.bridge.xir.options import Program, XirOptions
 from tilewright.core.abi import Usage
-from tilewright.core.machine import Machine
 from tilewright.ir.effects import usage
 from tilewright.ir.kernel import Kernel
 from tilewright.ir.ops import regions, tiles
 from tilewright.ir.ops.access import StoreOp
+from tilewright.ir.ops.memory import MemoryAllocOp
 from tilewright.ir.rewrite import PassRecord, TilePass, Trace, run_pipeline
 from tilewright.ir.types import DimAttr, space_of
 from tilewright.passes.clip_axes import ClipAxes
@@ -49,13 +50,15 @@ def keeps_tiles(options: XirOptions, threads_per_group: int) -> bool:
     return bool(literal or threads_per_group or not options.retile)
 
 
-def retile(kernel: Kernel, machine: Machine, threads: int) -> tuple[Kernel, Trace]:
+def retile(kernel: Kernel, threads: int) -> tuple[Kernel, Trace]:
     """A kernel with equal results in tiles that suit the machine, and what was done or declined on the way."""
     admit(kernel)
+    if any(isinstance(op, MemoryAllocOp) for op in kernel.op.walk()):
+        return kernel, Trace(())  # who places data by hand has chosen the tiles
     module = kernel.module.clone()
     records: list[PassRecord] = list(run_pipeline(module, FORGET_BLOCKS).records)
     merged = Kernel(module, kernel.name, kernel.rewritten_source)
-    cuts = tuple(strips(merged, machine, threads))
+    cuts = tuple(strips(merged, threads))
     records += run_pipeline(module, (*cuts, *AFTER_STRIPS)).records
     return Kernel(module, kernel.name, kernel.rewritten_source), Trace(tuple(records))
 
@@ -72,7 +75,7 @@ def assumed_disjoint(kernel: Kernel, trace: Trace) -> frozenset[tuple[int, int]]
     return frozenset((a, b) for a, _ in used for b in written if a != b)
 
 
-def strips(kernel: Kernel, machine: Machine, threads: int) -> Iterator[StripAxis]:
+def strips(kernel: Kernel, threads: int) -> Iterator[StripAxis]:
     """How independent axes are cut into programs, outermost axis first."""
     root = admit(kernel)
     dims = independent_axes(root)

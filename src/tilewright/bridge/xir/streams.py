@@ -13,8 +13,9 @@ from tilewright.analysis.affine import affine_of
 from tilewright.bridge.xir.records import Storage
 from tilewright.ir.ops.access import LoadOp
 from tilewright.ir.ops.elementwise import ElementwiseOp
+from tilewright.ir.ops.memory import MemoryAllocOp, MemoryLoadOp
 from tilewright.ir.ops.tiles import ExtractOp, MapOp
-from tilewright.ir.types import DimAttr, is_tile, space_of, view_type
+from tilewright.ir.types import DimAttr, compact_strides, is_tile, space_of, view_type
 
 __all__ = ["Stored", "Stream", "read_streams", "streams"]
 
@@ -33,7 +34,9 @@ class Stored(Protocol):
 
 
 def streams(stored: Stored, value: SSAValue, dim: DimAttr) -> Iterator[Stream]:
-    """The accesses that computing one element of `value` makes, seen along `dim`. A buffered tile is computed, not read."""
+    """The accesses that computing one element of `value` makes, seen along `dim`. A buffered tile is computed, not
+    read.
+    """
     return _Walk(stored, dim, set()).computed(value)
 
 
@@ -44,7 +47,9 @@ def read_streams(stored: Stored, value: SSAValue, dim: DimAttr) -> Iterator[Stre
 
 @dataclass(frozen=True, slots=True)
 class _Walk:
-    """One element of one tile: what it takes twice is computed once. Another element, behind an extract, is another walk."""
+    """One element of one tile: what it takes twice is computed once. Another element, behind an extract, is another
+    walk.
+    """
 
     stored: Stored
     dim: DimAttr
@@ -66,6 +71,8 @@ class _Walk:
         match value.owner:
             case LoadOp() as load:
                 yield Stream(_stride_of_load(load, self.dim))
+            case MemoryLoadOp() as load:
+                yield Stream(_stride_of_memory(load, self.dim))
             case ElementwiseOp() as op:
                 for operand in op.operands:
                     if is_tile(operand):
@@ -80,6 +87,17 @@ def _stride_of_load(op: LoadOp, dim: DimAttr) -> int:
     space = space_of(op.result)
     extent = space.extent_of(dim)
     return 0 if extent is None or extent == 1 else view_type(op.view).strides[space.dims.index(dim)]
+
+
+def _stride_of_memory(op: MemoryLoadOp, dim: DimAttr) -> int | None:
+    """As the elements lie without a layout; a layout says nothing that is as simple."""
+    space = space_of(op.result)
+    extent = space.extent_of(dim)
+    if extent is None or extent == 1:
+        return 0
+    made = op.memory.owner
+    plain = isinstance(made, MemoryAllocOp) and made.layout is None
+    return compact_strides(space.extents)[space.dims.index(dim)] if plain else None
 
 
 def _through_map(stored: Stored, op: MapOp, dim: DimAttr) -> Iterator[Stream]:
