@@ -7,6 +7,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from tilewright.ir.effects import effect_of, storage_of
 from tilewright.ir.ops.base import Effect
 from tilewright.ir.ops.regions import CarryingOp, KernelOp, RegionOp
+from tilewright.ir.types import ViewType
 
 __all__ = ["Structure", "structure_of"]
 
@@ -77,9 +78,13 @@ class Structure:
 
 
 def _may_write(op: Operation, view: SSAValue, *, may_alias: bool) -> bool:
-    if Effect.WRITE not in effect_of(op):
+    """Arguments may overlap each other where they may; a manual memory overlaps nothing."""
+    written = storage_of(op)
+    if Effect.WRITE not in effect_of(op) or written is None:
         return False
-    return may_alias or storage_of(op) is view
+    if written is view:
+        return True
+    return may_alias and isinstance(written.type, ViewType) and isinstance(view.type, ViewType)
 
 
 def structure_of(kernel: KernelOp) -> Structure:

@@ -8,7 +8,8 @@ from tilewright.analysis.overlap import overlap_of
 from tilewright.core.abi import Usage
 from tilewright.core.codes.unsupported import (
     HALF_ACCUMULATOR,
-    OP_NOT_ON_ROUTE,
+    LAYOUT_NOT_PROVED,
+    MEMORY_RESOURCE,
     ROOT_NOT_ONE_PARALLEL,
     SCOPE_NOT_ON_ROUTE,
     WRITTEN_OVERLAP,
@@ -17,15 +18,16 @@ from tilewright.core.diagnostics import Diagnostic
 from tilewright.core.errors import UnsupportedError
 from tilewright.ir.effects import usage
 from tilewright.ir.kernel import Kernel
+from tilewright.ir.layout_proof import MAX_POINTS, prove
 from tilewright.ir.location import span_of
 from tilewright.ir.ops import elementwise, memory, regions, tiles
-from tilewright.ir.types import ViewType, dtype_of, element_of
+from tilewright.ir.types import ViewType, dtype_of, element_of, memory_type
 
 __all__ = ["ROUTE", "admit"]
 
 ROUTE = "xir"
 _SCOPES = ("auto", "worker")
-_REFUSED_OPS: tuple[type[Operation], ...] = (memory.MemoryAllocOp, memory.MemoryLoadOp, memory.MemoryStoreOp)
+_RESOURCES = ("private", "auto")
 _ROOT_OPS = (tiles.ConstantOp, elementwise.ElementwiseOp, regions.ParallelOp, regions.YieldOp)
 
 
@@ -60,9 +62,18 @@ def _arguments(kernel: Kernel) -> Iterator[Diagnostic]:
 
 
 def _operation(op: Operation) -> Iterator[Diagnostic]:
-    if isinstance(op, _REFUSED_OPS):
-        yield OP_NOT_ON_ROUTE.at(span_of(op), op=op.name, route=ROUTE)
+    if isinstance(op, memory.MemoryAllocOp):
+        yield from _memory(op)
     if isinstance(op, regions.ParallelOp) and op.scope is not None and op.scope.data not in _SCOPES:
         yield SCOPE_NOT_ON_ROUTE.at(span_of(op), scope=op.scope.data, route=ROUTE, allowed=", ".join(_SCOPES))
     if isinstance(op, tiles.MmaOp) and dtype_of(element_of(op.c)).name in ("f16", "bf16"):
         yield HALF_ACCUMULATOR.at(span_of(op), dtype=dtype_of(element_of(op.c)).name)
+
+
+def _memory(op: memory.MemoryAllocOp) -> Iterator[Diagnostic]:
+    """Storage of one worker, each element in a cell of its own: whether or not anything is ever put there."""
+    if op.resource is not None and op.resource.data not in _RESOURCES:
+        allowed = ", ".join(_RESOURCES)
+        yield MEMORY_RESOURCE.at(span_of(op), resource=op.resource.data, route=ROUTE, allowed=allowed)
+    if op.layout is not None and not prove(op.layout.map).is_storage_safe:
+        yield LAYOUT_NOT_PROVED.at(span_of(op), elements=memory_type(op.memory).space.volume, limit=MAX_POINTS)

@@ -74,6 +74,13 @@ OP_NOT_ON_ROUTE = Code(
     help="write this part with the operations in the table of routes, or compile for another route",
 )
 
+MEMORY_RESOURCE = Code(
+    424,
+    "the {route} route has no Memory resource {resource}",
+    why="manual memory belongs to one worker here; it knows {allowed}, and no class stands in for another",
+    help="leave the resource out, or compile for a route that has it",
+)
+
 HALF_ACCUMULATOR = Code(
     425,
     "mma accumulates in {dtype}",
@@ -121,6 +128,14 @@ TILE_TOO_LARGE = Code(
     "a program needs {size} bytes of scratch, more than max_scratch_bytes = {limit}",
     why="tiles that are used more than once live in the scratch memory of their worker",
     help="use smaller tiles, or raise max_scratch_bytes",
+)
+
+LAYOUT_NOT_PROVED = Code(
+    432,
+    "the layout of a Memory of {elements} elements is not proved to be storage within the proof budget of {limit} points",
+    why="two elements that shared a cell would overwrite each other; what is neither affine nor linear in the bits "
+    "of its coordinates is enumerated, up to the budget",
+    help="use a layout that can be proved, such as strides or an XOR of coordinates, or a smaller memory",
 )
 
 NO_VECTOR_MATH = Code(

@@ -11,6 +11,7 @@ from tilewright.analysis.access import guarded_axes, negative_axes
 from tilewright.bridge.xir.lower.context import Lowering, Val, register_type, storage_type
 from tilewright.bridge.xir.lower.convert import held
 from tilewright.bridge.xir.lower.coords import Coord
+from tilewright.bridge.xir.lower.layouts import layout_address
 from tilewright.bridge.xir.records import Storage
 from tilewright.core.dtypes import DType, by_name
 from tilewright.ir.ops.access import LoadOp, StoreOp, UpdateOp
@@ -141,8 +142,15 @@ def load_from_storage(cx: Lowering, storage: Storage, value: SSAValue, point: Se
 
 def load_from_place(cx: Lowering, storage: Storage, dims: Sequence[int], point: Sequence[Coord]) -> Val:
     """One element a lane of a buffer, at coordinates of the named dimensions."""
-    address = _address(cx, point, [storage.stride_of(dim) or 0 for dim in dims])
+    address = _place(cx, storage, dims, point)
     return _load(cx, cx.scratch[storage.owner], _lane_address(cx, address), by_name(storage.dtype), Guards(), None)
+
+
+def _place(cx: Lowering, storage: Storage, dims: Sequence[int], point: Sequence[Coord]) -> Coord:
+    """The cell of a buffer at coordinates of the named dimensions."""
+    if storage.layout is not None:
+        return layout_address(cx.math, storage.layout, dict(zip(dims, point, strict=True)))
+    return _address(cx, point, [storage.stride_of(dim) or 0 for dim in dims])
 
 
 def _lane_address(cx: Lowering, address: Coord) -> Coord:
@@ -196,7 +204,7 @@ def store_to_view(cx: Lowering, view: SSAValue, index: Sequence[Coord], guards: 
 
 def store_to_storage(cx: Lowering, storage: Storage, dims: Sequence[int], point: Sequence[Coord], value: Val) -> None:
     """Writes one element a lane of a buffered tile."""
-    address = _lane_address(cx, _address(cx, point, [storage.stride_of(dim) or 0 for dim in dims]))
+    address = _lane_address(cx, _place(cx, storage, dims, point))
     _store(cx, cx.scratch[storage.owner], address, by_name(storage.dtype), Guards(), cx.ssa(value))
 
 

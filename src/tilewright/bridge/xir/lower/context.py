@@ -1,4 +1,6 @@
-"""The state of one lowering: builder, buffers, values of scalars, and the loops that are open around the insertion point."""
+"""The state of one lowering: builder, buffers, values of scalars, and the loops that are open around the insertion
+point.
+"""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -177,7 +179,9 @@ class Lowering:
             self.fusing = outer
 
     def bound_of(self, dim: int, extent: int) -> SSAValue:
-        """How far a loop over a dimension goes: to its extent, or to the end of what is seen in a partial last block."""
+        """How far a loop over a dimension goes: to its extent, or to the end of what is seen in a partial last
+        block.
+        """
         return self.bounds.get(dim, self.builder.i64(extent))
 
     @contextmanager
@@ -207,6 +211,10 @@ class Lowering:
         """The buffer the plan gives a tile; None for an inline one."""
         place = self.plan.decisions.places.get(self.structure.numbers[value])
         return None if place is None or place.storage is None else self.plan.decisions.storages[place.storage]
+
+    def memory_of(self, memory: SSAValue) -> Storage:
+        """The buffer of a manual memory."""
+        return self.plan.decisions.storages[self.structure.numbers[memory]]
 
     def required_storage(self, value: SSAValue) -> Storage:
         """The buffer of a tile that the plan must have kept."""

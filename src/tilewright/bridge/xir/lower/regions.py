@@ -1,4 +1,6 @@
-"""Region bodies in program order: loops with simultaneous carries, and the rule of every operation that stands in one."""
+"""Region bodies in program order: loops with simultaneous carries, and the rule of every operation that stands in
+one.
+"""
 
 from collections.abc import Sequence
 
@@ -18,8 +20,8 @@ from tilewright.bridge.xir.records import Storage
 from tilewright.core.codes.unsupported import OP_NOT_ON_ROUTE
 from tilewright.core.errors import UnsupportedError
 from tilewright.ir.location import span_of
-from tilewright.ir.ops import access, elementwise, regions, tiles
-from tilewright.ir.types import is_tile
+from tilewright.ir.ops import access, elementwise, memory, regions, tiles
+from tilewright.ir.types import MemoryStateType, TileType, is_tile
 
 __all__ = ["lower_block", "lower_operation"]
 
@@ -38,8 +40,11 @@ def lower_operation(cx: Lowering, op: Operation) -> None:
         lower_contraction(cx, product, cx.plan.decisions.contracts[cx.structure.position[product]])
         return
     match op:
-        case regions.StageOp() | regions.YieldOp():
+        case regions.StageOp() | regions.YieldOp() | memory.MemoryAllocOp():
             return
+        case memory.MemoryStoreOp():
+            nest = cx.plan.decisions.nests[cx.structure.position[op]]
+            fill_storage(cx, cx.memory_of(op.memory), op.value, nest)
         case regions.ParallelOp():
             _independent_loop(cx, op, 0)
         case regions.CarryingOp():
@@ -61,6 +66,7 @@ def lower_operation(cx: Lowering, op: Operation) -> None:
             | tiles.MapOp()
             | tiles.MmaOp()
             | access.LoadOp()
+            | memory.MemoryLoadOp()
         ):
             _define(cx, op, op.result)
         case _:
@@ -114,7 +120,7 @@ def _ordered_loop(cx: Lowering, op: regions.CarryingOp) -> None:
         storage = cx.storage_of(carry) if is_tile(carry) else None
         if storage is not None:
             fill_storage(cx, storage, init, copy_nest(cx, storage))
-    scalars = [i for i, carry in enumerate(op.carries) if not is_tile(carry)]
+    scalars = [i for i, carry in enumerate(op.carries) if not isinstance(carry.type, TileType | MemoryStateType)]
     inits = tuple(as_carry(cx, scalar_value(cx, op.inits[i])) for i in scalars)
     results = _axis(cx, op, 0, scalars, inits)
     for i, value in zip(scalars, results, strict=True):

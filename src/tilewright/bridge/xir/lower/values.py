@@ -1,6 +1,7 @@
 """The value of a tile at a point, and of a scalar: the one evaluator of expressions.
 
-A point gives one coordinate for each axis of the tile. Every subexpression is computed at the outermost open loop that knows its
+A point gives one coordinate for each axis of the tile. Every subexpression is computed at the outermost open loop
+that knows its
 coordinates, and remembered there.
 """
 
@@ -27,6 +28,7 @@ from tilewright.ir.attrs import Policy
 from tilewright.ir.location import span_of
 from tilewright.ir.ops import elementwise, regions, tiles
 from tilewright.ir.ops.access import LoadOp
+from tilewright.ir.ops.memory import MemoryLoadOp
 from tilewright.ir.types import I64, DimAttr, dtype_of, element_of, is_tile, space_of
 from tilewright.numerics.bits import from_bits
 
@@ -76,6 +78,8 @@ def _tile_value(cx: Lowering, value: SSAValue, point: Point) -> Val:
             return constant(cx, owner)
         case LoadOp():
             return _load(cx, owner, point)
+        case MemoryLoadOp():
+            return load_from_storage(cx, cx.memory_of(owner.memory), value, point)
         case elementwise.ElementwiseOp():
             return _elementwise(cx, owner, point)
         case tiles.MapOp():
@@ -138,7 +142,9 @@ def operand_value(cx: Lowering, operand: SSAValue, at: Mapping[DimAttr, Coord]) 
 
 
 def map_value(cx: Lowering, op: tiles.MapOp, point: Point) -> Val:
-    """The scalar that a map's body yields at a point. Its scalars are looked up per point, so the environment is its own."""
+    """The scalar that a map's body yields at a point. Its scalars are looked up per point, so the environment is its
+    own.
+    """
     outer = cx.env
     cx.env = {**outer, **dict(zip(op.body.block.args, point, strict=True))}
     try:
