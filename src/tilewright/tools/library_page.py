@@ -11,7 +11,6 @@ from typing import Annotated, Any
 
 import typer
 
-from tilewright import tile
 from tilewright.lang import folds, reducers, tiles
 from tilewright.lang.library import (
     activations,
@@ -39,6 +38,7 @@ THEMES: dict[str, tuple[ModuleType, ...]] = {
     "Windows": (windows,),
     "What all of it is made of": (folds, tiles),
 }
+_INTERNAL = ("Reducer", "all_of", "any_of")
 _INTRODUCTION = """\
 # Library
 
@@ -80,7 +80,7 @@ A fold takes one of the reducers {reducers}, or one of your own.
 
 def page() -> str:
     """The text of the page."""
-    names = ", ".join(f"`{name}`" for name in reducers.__all__ if name != "Reducer" and name in tile.__all__)
+    names = ", ".join(f"`{name}`" for name in reducers.__all__ if name not in _INTERNAL)
     parts = [_INTRODUCTION.replace("{reducers}", names)]
     for title, modules in THEMES.items():
         parts.append(f"## {title}\n")
@@ -91,7 +91,7 @@ def page() -> str:
 def _public(module: ModuleType) -> Iterator[tuple[str, Callable[..., Any]]]:
     for name in module.__all__:
         found = getattr(module, name)
-        if inspect.isfunction(found) and getattr(tile, name, None) is found:
+        if inspect.isfunction(found):
             yield name, found
 
 

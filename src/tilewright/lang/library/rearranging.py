@@ -16,7 +16,7 @@ from tilewright.lang.spaces import Axis, Coord, Shape
 from tilewright.lang.tiles import full, map
 from tilewright.lang.values import Number, Scalar, Tile
 
-__all__ = ["concatenate", "flip", "merge_axes", "replaced", "roll", "shift", "split_axis"]
+__all__ = ["concatenate", "flip", "merge_axes", "roll", "shift", "split_axis"]
 
 
 def flip(tile: Tile, axis: Axis) -> Tile:
