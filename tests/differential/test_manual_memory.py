@@ -16,14 +16,14 @@ from tilewright.core.machine import GENERIC_AVX2
 from tilewright.interp.run import run as interpret
 from tilewright.ir.kernel import Kernel
 from tilewright.ir.ops.memory import MemoryAllocOp
-from tilewright.tile import tensor_shape
+from tilewright.tile import TensorShape, tensor_shape
 from tilewright.xir.interp import run as run_xir
 from tilewright.xir.ops import AllocOp
 from tilewright.xir.passes.pipelines import CPU_PIPELINE, run_pipeline
 from tilewright.xir.types import buffer_type
 
 
-def square(rows: int, columns: int) -> tuple[object, object]:
+def square(rows: int, columns: int) -> tuple[TensorShape, TensorShape]:
     return tensor_shape(rows, columns), tensor_shape(rows, columns)
 
 

@@ -11,8 +11,10 @@ from tests.differential.strided import LAYOUTS, Memory, lay_out, restrided
 from tests.differential.test_xir_route import REGROUPED, WAYS
 from tilewright.bridge.xir.lower.kernel import lower
 from tilewright.bridge.xir.plan import plan
+from tilewright.core.errors import CaptureError
 from tilewright.interp.run import run as interpret
 from tilewright.ir.kernel import Kernel
+from tilewright.tile import tensor_shape
 from tilewright.xir.interp import run as run_xir
 from tilewright.xir.passes.pipelines import CPU_PIPELINE, run_pipeline
 
@@ -83,3 +85,8 @@ def test_no_element_is_touched_between_those_of_a_view() -> None:
     """The gaps and guards of the harness really hold other values than the elements."""
     memories = lay_out(moved("saxpy in place, ragged", "every third", False).parameters)
     assert np.unique(memories[0].around).size == memories[0].around.size
+
+
+def test_strides_that_count_backwards_are_no_shape() -> None:
+    with pytest.raises(CaptureError, match=r"TW108.*count backwards"):
+        tensor_shape(4, strides=(-1,))

@@ -37,12 +37,14 @@ def tensor_shape(
 ) -> TensorShape:
     """The shape of one argument of `capture`. Needed only for parameters without an element type: `dtype`.
 
-    Raises CaptureError: TW131 for an extent that is no whole number from 0, TW108 for another number of strides.
+    Raises CaptureError: TW131 for an extent that is no whole number from 0, TW108 for another number of strides or
+    a negative one.
     """
     shape = tuple(checked_extent(extent, "an argument") for extent in extents)
     steps = None if strides is None else tuple(strides)
-    if steps is not None and len(steps) != len(shape):
-        problem = f"{len(steps)} strides for {counted_axes(len(shape))}"
+    if steps is not None and (len(steps) != len(shape) or any(step < 0 for step in steps)):
+        short = f"{len(steps)} strides for {counted_axes(len(shape))}"
+        problem = short if len(steps) != len(shape) else f"the strides {steps} count backwards"
         usage = "tensor_shape(64, 32, strides=(32, 1))"
         raise CaptureError(BAD_ARGUMENTS.at(user_span(), kernel="tensor_shape", problem=problem, usage=usage))
     return TensorShape(shape, dtype, steps, name)

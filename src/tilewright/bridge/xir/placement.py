@@ -186,7 +186,9 @@ def _overtaken(placement: Placement, load: LoadOp | MemoryLoadOp) -> str | None:
     return None
 
 
-def _write_before(placement: Placement, load: LoadOp | MemoryLoadOp, point: Operation, *, displaced: bool) -> str | None:
+def _write_before(
+    placement: Placement, load: LoadOp | MemoryLoadOp, point: Operation, *, displaced: bool
+) -> str | None:
     structure = placement.structure
     source = load.view if isinstance(load, LoadOp) else load.memory
     if structure.writes_between(load, point, source, may_alias=placement.may_alias) is not None:
