@@ -5,6 +5,7 @@ Folds of half types carry f32 and round once, at the end.
 """
 
 from collections.abc import Sequence
+from typing import Any, TypeVar, overload
 
 from xdsl.ir import Block, SSAValue
 from xdsl.ir import Region as Body
@@ -25,6 +26,8 @@ from tilewright.lang.nests import checked_policy
 from tilewright.lang.operations import cast_to, constant, typed
 from tilewright.lang.reducers import Reducer
 from tilewright.lang.spaces import Axis
+from tilewright.lang.state_folds import fold_states, scan_states
+from tilewright.lang.state_reducer import StateReducer
 from tilewright.lang.values import Scalar, Tile
 
 __all__ = ["fold_left", "fold_right", "ordered_tree", "reduce", "scan", "unordered_tree"]
@@ -37,15 +40,30 @@ fold_right = Policy.FOLD_RIGHT
 Axes = Axis | Sequence[Axis]
 
 
-def reduce(tile: Tile, axis: Axes, reducer: Reducer, *, policy: Policy | str = Policy.UNORDERED_TREE) -> Tile:
+Tiles = Tile | Sequence[Tile]
+R = TypeVar("R")
+
+
+@overload
+def reduce(tile: Tile, axis: Axes, reducer: Reducer, *, policy: Policy | str = Policy.UNORDERED_TREE) -> Tile: ...
+@overload
+def reduce(
+    tile: Tiles, axis: Axes, reducer: StateReducer[R], *, policy: Policy | str = Policy.UNORDERED_TREE
+) -> R: ...
+def reduce(
+    tile: Tiles, axis: Axes, reducer: Reducer | StateReducer[Any], *, policy: Policy | str = Policy.UNORDERED_TREE
+) -> Any:
     """The tile folded over one or more of its axes, which the result lacks. No axes: the tile itself.
 
-    Raises TileTypeError: TW214 for an axis the tile lacks, TW215 for the maximum or minimum of nothing; CaptureError
-    (TW130) for an unknown policy.
+    With a reducer of your own several tiles may be folded together, and the result is what `reducer(...)` says.
+    Raises TileTypeError: TW214 for an axis the tile lacks, TW215 for the maximum or minimum of nothing, TW225 and TW226
+    for a reducer of your own; CaptureError (TW130) for an unknown policy.
     """
     axes = as_axes(axis)
-    source = typed(tile, "reduce")
     kind = checked_policy(policy)
+    if isinstance(reducer, StateReducer):
+        return fold_states(_sources("reduce", tile, axes), axes, reducer, kind)
+    source = typed(tile, "reduce")
     check_axes("reduce", source, axes)
     if not axes:
         return tile
@@ -64,6 +82,15 @@ def check_axes(op: str, tile: StagedBase, axes: Sequence[Axis]) -> None:
         if not isinstance(axis, Axis) or tile.space.extent_of(axis.dim) is None:  # pyright: ignore[reportUnnecessaryIsInstance]
             shown = f"`{axis.label}`" if isinstance(axis, Axis) else repr(axis)  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TileTypeError(NO_SUCH_AXIS.at(user_span(), op=op, axis=shown, tile=tile.describe()))
+
+
+def _sources(op: str, tiles: Tiles, axes: Sequence[Axis]) -> list[StagedBase]:
+    """The tiles that are folded together; every axis is in one of them (TW214)."""
+    sources = [typed(tile, op) for tile in (tiles if isinstance(tiles, tuple | list) else (tiles,))]
+    for axis in axes:
+        holder = next((each for each in sources if each.space.extent_of(axis.dim) is not None), sources[0])
+        check_axes(op, holder, (axis,))
+    return sources
 
 
 def _check_elements(reducer: Reducer, axes: Sequence[Axis]) -> None:
@@ -108,17 +135,36 @@ def _fold(
     return emit(ReduceOp(space, [seed], policy=policy, body=Body(block)), span).results[0]
 
 
+@overload
 def scan(
     tile: Tile, axis: Axis, reducer: Reducer, *, policy: Policy | str = Policy.UNORDERED_TREE,
     exclusive: bool = False, reverse: bool = False,
-) -> Tile:  # fmt: skip
+) -> Tile: ...  # fmt: skip
+@overload
+def scan(
+    tile: Tiles, axis: Axis, reducer: StateReducer[R], *, policy: Policy | str = Policy.UNORDERED_TREE,
+    exclusive: bool = False, reverse: bool = False,
+) -> R: ...  # fmt: skip
+def scan(
+    tile: Tiles, axis: Axis, reducer: Reducer | StateReducer[Any], *, policy: Policy | str = Policy.UNORDERED_TREE,
+    exclusive: bool = False, reverse: bool = False,
+) -> Any:  # fmt: skip
     """The running fold along one axis: element i folds the elements up to i (before i when `exclusive`), from the far
     end when `reverse`.
 
-    Raises TileTypeError (TW214) for an axis the tile lacks, CaptureError (TW130) for an unknown policy.
+    Raises TileTypeError: TW214 for an axis the tile lacks, TW225 and TW226 for a reducer of your own; CaptureError
+    (TW130) for an unknown policy.
     """
-    source = typed(tile, "scan")
     kind = checked_policy(policy)
+    if isinstance(reducer, StateReducer):
+        sources = _sources("scan", tile, (axis,))
+        return scan_states(sources, axis, reducer, kind, exclusive=exclusive, reverse=reverse)
+    return _scanned(typed(tile, "scan"), axis, reducer, kind, exclusive=exclusive, reverse=reverse)
+
+
+def _scanned(
+    source: StagedBase, axis: Axis, reducer: Reducer, kind: Policy, *, exclusive: bool, reverse: bool
+) -> Tile:
     check_axes("scan", source, (axis,))
     capture = current("scan")
     wide = accumulator(source.dtype)

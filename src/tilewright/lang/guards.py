@@ -9,7 +9,7 @@ import dis
 import functools
 import inspect
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, cast
 
@@ -90,6 +90,9 @@ def _callees(value: object, depth: int = 4) -> Iterator[FunctionType]:
             items = value.values() if isinstance(value, dict) else value  # pyright: ignore[reportUnknownVariableType]
             for item in cast("Iterable[object]", items):
                 yield from _callees(item, depth - 1)
+        case _ if is_dataclass(value) and _is_ours(type(value).__module__):  # a reducer holds functions of the user
+            for each in fields(value):
+                yield from _callees(getattr(value, each.name), depth)
         case _:
             yield from _methods_called(value)
 

@@ -142,6 +142,25 @@ ARM_SPACE = Code(
     why="a write in an arm happens where the condition holds, so the axes of the condition are among those written",
     help="branch on a scalar, such as one element or a fold of the condition, or write a block that has its axes",
 )
+REDUCER_STATES = Code(
+    225,
+    "{what} of the reducer {name} gives {got}, not {expected}",
+    why="the states of a reducer have fixed types, so that partial results can be merged in any place",
+    help="return one scalar for each state, converted as in cast(f32, x)",
+)
+REDUCER_POLICY = Code(
+    226,
+    "the policy {policy} needs a reducer that is {law}, and {name} is not",
+    why="a tree merges partial results, an unordered one in any order; folds from the left or right need no law",
+    help="use policy={remedy}",
+)
+REDUCER_LAW = Code(
+    227,
+    "the reducer {name} is not {law}: {left} is {first}, and {right} is {second}",
+    why="folds regroup by the laws that a reducer declares, so a law that does not hold gives other results on every "
+    "machine",
+    help="{remedy}",
+)
 NO_ELEMENT_TYPE = Code(
     204,
     "arrays of NumPy type {dtype!r} have no element type",
