@@ -17,7 +17,8 @@ Real = npt.NDArray[np.float64]
 
 ROUNDOFF = 2.0**-24  # of float32: a rounded result is off by at most this part of itself
 _SMALLEST = 2.0**-149  # or by this much, where it is subnormal
-EXP_ULP, LOG_ULP, TANH_ULP, SIGMOID_ULP, RSQRT_ULP = 1, 1, 3, 3, 1  # what the vector functions promise; an ulp is two roundoffs at most
+# What the vector functions promise; an ulp is two roundoffs at most.
+EXP_ULP, LOG_ULP, TANH_ULP, SIGMOID_ULP, RSQRT_ULP = 1, 1, 3, 3, 1
 
 
 def _gamma(count: int) -> float:
