@@ -28,6 +28,11 @@ __all__ = ["StateReducer", "reducer"]
 
 R_co = TypeVar("R_co", covariant=True)
 State = tuple[Scalar, ...]
+_Lift1 = Callable[[Any], Any]
+_Lift2 = Callable[[Any, Any], Any]
+_Lift3 = Callable[[Any, Any, Any], Any]
+Lift = _Lift1 | _Lift2 | _Lift3
+"""From one element of each tile. Spelled out, so that type checkers know the parameters of a lambda."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,7 +43,7 @@ class StateReducer(Generic[R_co]):
     state: tuple[type[DType], ...]
     identity: tuple[Number, ...]
     merge: Callable[[Any, Any], Any]
-    lift: Callable[..., Any] | None = None
+    lift: Lift | None = None
     finish: Callable[[Any], Any] | None = None
     associative: bool = True
     commutative: bool = True
@@ -63,7 +68,8 @@ class StateReducer(Generic[R_co]):
         """The states of one contribution. Raises TileTypeError (TW225) for something else."""
         if self.lift is None:
             return self._checked("an element", elements[0] if len(elements) == 1 else tuple(elements))
-        return self._checked("lift", self.lift(*elements))
+        lift = cast("Callable[..., Any]", self.lift)
+        return self._checked("lift", lift(*elements))
 
     def merged(self, first: State, second: State) -> list[SSAValue]:
         """Two states as one. Raises TileTypeError (TW225) for something else."""
@@ -114,24 +120,24 @@ def _described(value: object) -> str:
 
 @overload
 def reducer(
-    *, state: type[DType], identity: Number, merge: Callable[[Any, Any], Any], lift: Callable[..., Any] | None = None,
+    *, state: type[DType], identity: Number, merge: Callable[[Any, Any], Any], lift: Lift | None = None,
     finish: Callable[[Any], Any] | None = None, name: str = "", associative: bool = True, commutative: bool = True,
 ) -> StateReducer[Tile]: ...  # fmt: skip
 @overload
 def reducer(
     *, state: Sequence[type[DType]], identity: Sequence[Number], merge: Callable[[Any, Any], Any],
-    lift: Callable[..., Any] | None = None, finish: Callable[[Any], Any], name: str = "", associative: bool = True,
+    lift: Lift | None = None, finish: Callable[[Any], Any], name: str = "", associative: bool = True,
     commutative: bool = True,
 ) -> StateReducer[Tile]: ...  # fmt: skip
 @overload
 def reducer(
     *, state: Sequence[type[DType]], identity: Sequence[Number], merge: Callable[[Any, Any], Any],
-    lift: Callable[..., Any] | None = None, finish: None = None, name: str = "", associative: bool = True,
+    lift: Lift | None = None, finish: None = None, name: str = "", associative: bool = True,
     commutative: bool = True,
 ) -> StateReducer[tuple[Tile, ...]]: ...  # fmt: skip
 def reducer(
     *, state: type[DType] | Sequence[type[DType]], identity: Number | Sequence[Number],
-    merge: Callable[[Any, Any], Any], lift: Callable[..., Any] | None = None,
+    merge: Callable[[Any, Any], Any], lift: Lift | None = None,
     finish: Callable[[Any], Any] | None = None, name: str = "", associative: bool = True, commutative: bool = True,
 ) -> StateReducer[Any]:  # fmt: skip
     """A reducer for `reduce` and `scan` with states of your own.
