@@ -1,4 +1,6 @@
-"""Kernels whose loops carry values in every shape: swapped, rotated, repeated, read after their update, of every type."""
+"""Loops that carry values in every shape: swapped, rotated, repeated, read after their update, of every type."""
+
+# ruff: noqa: B023  the function of a map runs while the map is captured
 
 from tilewright import tile
 from tilewright.ir.kernel import Kernel
@@ -125,7 +127,7 @@ def reversed_each_trip(X: ConstView1[f32], Y: View1[f32]):
         a = X[coord(0), shape(e)]
         for _ in nest.serial(shape(3)):
             old = a
-            a = tile.map(f32, shape(e), lambda p: old.at(coord(17 - p.index(e)))) + old  # noqa: B023
+            a = tile.map(f32, shape(e), lambda p: old.at(coord(17 - p.index(e)))) + old
         Y.at(coord(0), shape(e)).store(a)
 
 
@@ -139,7 +141,7 @@ def masked_by_carry(X: ConstView1[f32], Y: View1[f32]):
         a = X[coord(0), shape(e)]
         for step in nest.serial(shape(3)):
             x = X.at(coord(step.index()), shape(e)).load(where=a > 0.0, fill=0.25)
-            a = tile.map(f32, shape(e), lambda p: x.at(coord(17 - p.index(e)))) - 0.125  # noqa: B023
+            a = tile.map(f32, shape(e), lambda p: x.at(coord(17 - p.index(e)))) - 0.125
         Y.at(coord(0), shape(e)).store(a)
 
 
@@ -205,7 +207,9 @@ KERNELS["a carry as operand of the product"] = powers.capture(*[tensor_shape(6, 
 
 
 @tile.kernel
-def every_type(H: ConstView1[f16], D: ConstView1[f64], I: ConstView1[i8], Y: View2[f64], Z: View1[i64], W: View1[boolean]):
+def every_type(
+    H: ConstView1[f16], D: ConstView1[f64], I: ConstView1[i8], Y: View2[f64], Z: View1[i64], W: View1[boolean]
+):
     one, e = axis("one", 1), axis("e", 18)
     for nest in parallel(shape(1)):
         h, d, i = H[coord(0), shape(e)], D[coord(0), shape(e)], I[coord(0), shape(e)]
@@ -222,7 +226,9 @@ def every_type(H: ConstView1[f16], D: ConstView1[f64], I: ConstView1[i8], Y: Vie
         W.at(coord(0), shape(e)).store(b & flag)
 
 
-KERNELS["carries of every type"] = every_type.capture(*[tensor_shape(18)] * 3, tensor_shape(2, 18), *[tensor_shape(18)] * 2)
+KERNELS["carries of every type"] = every_type.capture(
+    *[tensor_shape(18)] * 3, tensor_shape(2, 18), *[tensor_shape(18)] * 2
+)
 
 
 @tile.kernel
@@ -337,4 +343,6 @@ def extracts_from_carry(X: ConstView1[i64], Y: View1[i64]):
         Y.at(coord(0), shape(e)).store(a + n)
 
 
-KERNELS["scalars read from the carry before and after"] = extracts_from_carry.capture(tensor_shape(18), tensor_shape(18))
+KERNELS["scalars read from the carry before and after"] = extracts_from_carry.capture(
+    tensor_shape(18), tensor_shape(18)
+)

@@ -1,4 +1,9 @@
-"""Folds and scans of every shape: over nothing, over several dimensions, of several values, that almost are closed folds."""
+"""Folds and scans of every shape: over nothing, over several dimensions, and folds that almost are closed."""
+
+# ruff: noqa: B023  the function of a map runs while the map is captured
+
+from collections.abc import Callable
+from typing import Any, cast
 
 from tilewright import tile
 from tilewright.ir.kernel import Kernel
@@ -6,13 +11,14 @@ from tilewright.tile import (
     ConstView1,
     ConstView2,
     ConstView3,
+    Reducer,
+    Scalar,
     View1,
     View2,
     View3,
     add,
     axis,
     boolean,
-    cast,
     coord,
     f16,
     f32,
@@ -34,7 +40,7 @@ KERNELS: dict[str, Kernel] = {}
 
 @tile.kernel
 def several(X: ConstView3[i32], A: View1[i32], B: View1[i32], C: View2[i32], D: View1[i32]):
-    a, b, c, one = axis("a", X.shape[0]), axis("b", X.shape[1]), axis("c", X.shape[2]), axis("one", 1)
+    a, b, c = axis("a", X.shape[0]), axis("b", X.shape[1]), axis("c", X.shape[2])
     for _ in parallel(shape(1)):
         x = X[coord(0, 0, 0), shape(a, b, c)]
         A.at(coord(0), shape(b)).store(tile.reduce(x, (a, c), add))
@@ -83,19 +89,31 @@ KERNELS["folds of expressions with other folds inside"] = of_expressions.capture
 )
 
 
+def reducer(name: str, combine: Callable[[Scalar, Scalar], Scalar], identity: int) -> Reducer:
+    """A reducer of our own; inside folds it is called on scalars only."""
+    return Reducer(name, cast(Any, combine), lambda _: identity)
+
+
+BOTH = reducer("both", lambda a, b: a & b, -1)
+ANY = reducer("any", lambda a, b: a | b, 0)
+ODD = reducer("odd", lambda a, b: a ^ b, 0)
+ALL = reducer("all", lambda a, b: a & b, identity=True)
+SOME = reducer("some", tile.logical_or, identity=False)
+TWICE = reducer("twice", lambda s, v: s + v * 2, 7)
+LESS = reducer("less", lambda s, v: v - s, 0)
+SQUARES = reducer("squares", lambda s, v: s + s * v, 1)
+
+
 @tile.kernel
 def bits(X: ConstView1[i32], M: ConstView1[boolean], Y: View1[i32], Z: View1[boolean]):
     e = axis("e", 53)
-    for nest in parallel(shape(1)):
+    for _ in parallel(shape(1)):
         x, m = X[coord(0), shape(e)], M[coord(0), shape(e)]
-        both = tile.Reducer("both", lambda a, b: a & b, lambda _: -1)
-        any_ = tile.Reducer("any", lambda a, b: a | b, lambda _: 0)
-        odd = tile.Reducer("odd", lambda a, b: a ^ b, lambda _: 0)
-        Y[0].store(tile.reduce(x, e, both).at(coord()))
-        Y[1].store(tile.reduce(x, e, any_).at(coord()))
-        Y[2].store(tile.reduce(x, e, odd).at(coord()))
-        Z[0].store(tile.reduce(m, e, tile.Reducer("all", lambda a, b: a & b, lambda _: True)).at(coord()))
-        Z[1].store(tile.reduce(m, e, tile.Reducer("some", tile.logical_or, lambda _: False)).at(coord()))
+        Y[0].store(tile.reduce(x, e, BOTH).at(coord()))
+        Y[1].store(tile.reduce(x, e, ANY).at(coord()))
+        Y[2].store(tile.reduce(x, e, ODD).at(coord()))
+        Z[0].store(tile.reduce(m, e, ALL).at(coord()))
+        Z[1].store(tile.reduce(m, e, SOME).at(coord()))
 
 
 KERNELS["folds of bits and truths"] = bits.capture(tensor_shape(53), tensor_shape(53), tensor_shape(3), tensor_shape(2))
@@ -106,12 +124,9 @@ def almost_closed(X: ConstView1[i32], Y: View1[i32]):
     e = axis("e", 23)
     for _ in parallel(shape(1)):
         x = X[coord(0), shape(e)]
-        twice = tile.Reducer("twice", lambda s, v: s + v * 2, lambda _: 7)
-        less = tile.Reducer("less", lambda s, v: v - s, lambda _: 0)
-        squares = tile.Reducer("squares", lambda s, v: s + s * v, lambda _: 1)
-        Y[0].store(tile.reduce(x, e, twice).at(coord()))
-        Y[1].store(tile.reduce(x, e, less).at(coord()))
-        Y[2].store(tile.reduce(x, e, squares).at(coord()))
+        Y[0].store(tile.reduce(x, e, TWICE).at(coord()))
+        Y[1].store(tile.reduce(x, e, LESS).at(coord()))
+        Y[2].store(tile.reduce(x, e, SQUARES).at(coord()))
 
 
 KERNELS["folds that only look associative"] = almost_closed.capture(tensor_shape(23), tensor_shape(3))
@@ -151,8 +166,10 @@ def by_index(X: ConstView2[f32], Y: View1[f32]):
     r, c = axis("r", 4), axis("c", 19)
     for _ in parallel(shape(1)):
         x = X[coord(0, 0), shape(r, c)]
-        last = tile.map(f32, shape(r), lambda p: x.at(coord(p.index(r), 18 - p.index(r) * 2)))  # noqa: B023
-        widest = tile.map(f32, shape(r, c), lambda p: x.at(coord(3 - p.index(r), p.index(c))) * cast(f32, p.index(c)))  # noqa: B023
+        last = tile.map(f32, shape(r), lambda p: x.at(coord(p.index(r), 18 - p.index(r) * 2)))
+        widest = tile.map(
+            f32, shape(r, c), lambda p: x.at(coord(3 - p.index(r), p.index(c))) * tile.cast(f32, p.index(c))
+        )
         Y.at(coord(0), shape(r)).store(tile.reduce(widest, c, maximum) + last)
 
 

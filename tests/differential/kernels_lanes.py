@@ -1,4 +1,6 @@
-"""Kernels whose programs, guards and lanes meet at odd places: ragged roots of several axes, wrapping integers, empty extents."""
+"""Programs, guards and lanes that meet at odd places: ragged roots, integers that wrap, empty extents."""
+
+# ruff: noqa: B023  the function of a map runs while the map is captured
 
 from tilewright import tile
 from tilewright.ir.kernel import Kernel
@@ -24,7 +26,6 @@ from tilewright.tile import (
     ite,
     maximum,
     parallel,
-    scalar,
     shape,
     tensor_shape,
 )
@@ -46,7 +47,9 @@ def three_axes(X: ConstView3[f32], Y: View3[f32]):
 
 
 KERNELS["a root of three ragged axes"] = three_axes.capture(tensor_shape(3, 5, 7), tensor_shape(3, 5, 7))
-KERNELS["a root whose innermost axis fills vectors"] = three_axes.capture(tensor_shape(2, 3, 48), tensor_shape(2, 3, 48))
+KERNELS["a root whose innermost axis fills vectors"] = three_axes.capture(
+    tensor_shape(2, 3, 48), tensor_shape(2, 3, 48)
+)
 KERNELS["a root with an empty axis"] = three_axes.capture(tensor_shape(3, 0, 7), tensor_shape(3, 0, 7))
 KERNELS["a root with an empty last axis"] = three_axes.capture(tensor_shape(3, 5, 0), tensor_shape(3, 5, 0))
 
@@ -58,18 +61,20 @@ def by_program(X: ConstView2[f32], Y: View2[f32], Z: View1[f32]):
         i = nest.index()
         x = X[coord(0, 0), shape(one, e)]
         mine = x.at(coord(0, i))
-        flat = tile.map(f32, shape(e), lambda p: x.at(coord(0, (p.index(e) + i) % 6)))  # noqa: B023
+        flat = tile.map(f32, shape(e), lambda p: x.at(coord(0, (p.index(e) + i) % 6)))
         Y.at(coord(i, 0), shape(one, e)).store(flat * mine, where=iota(e) != i)
         Z[i].store(mine + tile.reduce(flat, e, maximum).at(coord()), where=i % 2 == 0)
 
 
-KERNELS["extracts at the program's own place"] = by_program.capture(tensor_shape(1, 6), tensor_shape(5, 6), tensor_shape(5))
+KERNELS["extracts at the program's own place"] = by_program.capture(
+    tensor_shape(1, 6), tensor_shape(5, 6), tensor_shape(5)
+)
 
 
 @tile.kernel
 def wrapping(X: ConstView1[i64], Y: View1[i64], Z: View1[boolean]):
     e = axis("e", 20)
-    for nest in parallel(shape(1)):
+    for _ in parallel(shape(1)):
         n = X[0].load()
         far = iota(e) + (n * 0 + LAST - 3)
         Y.at(coord(0), shape(e)).store(iota(e) * (1 << 62) * 4 + far * far + (iota(e) << 61))
@@ -111,7 +116,7 @@ KERNELS["guards removed and kept by intervals"] = clamped.capture(tensor_shape(1
 
 @tile.kernel
 def nothing(X: ConstView2[f32], Y: View2[f32], S: View1[f32]):
-    r, c, one = axis("r", X.shape[0]), axis("c", X.shape[1]), axis("one", 1)
+    r, c = axis("r", X.shape[0]), axis("c", X.shape[1])
     for nest in parallel(shape(2)):
         x = X[coord(0, 0), shape(r, c)]
         for inner in nest.parallel(shape(axis("empty", 0))):
@@ -147,7 +152,7 @@ def scattered(X: ConstView1[i32], I: ConstView2[i64], H: View2[i32], G: View1[f3
     for nest in parallel(shape(5)):
         row = cast(i64, X[coord(nest.index() * 6), shape(e)])
         column = I[coord(nest.index(), 0), shape(axis("one", 1), f)].at
-        columns = tile.map(i64, shape(f), lambda p: column(coord(0, p.index(f))))  # noqa: B023
+        columns = tile.map(i64, shape(f), lambda p: column(coord(0, p.index(f))))
         H.update(coord(row, columns), full(i32, shape(e), 3), reducer=add, where=(iota(e) != 2) & (columns != 1))
         H.update(coord(row % 4, columns * 0 + nest.index()), cast(i32, row), reducer=maximum)
         G.update(coord(nest.index() % 2), 1.0, reducer=maximum)
@@ -167,7 +172,9 @@ def strided_columns(X: ConstView2[f32], Y: View2[f32], Z: View2[f64]):
         Z.at(coord(0, nest.index() * 2), shape(r, c)).store(cast(f64, x) * 0.1, where=iota(r) > iota(c) * 9)
 
 
-KERNELS["transposed through strides"] = strided_columns.capture(tensor_shape(18, 5), tensor_shape(5, 18), tensor_shape(18, 5))
+KERNELS["transposed through strides"] = strided_columns.capture(
+    tensor_shape(18, 5), tensor_shape(5, 18), tensor_shape(18, 5)
+)
 
 
 @tile.kernel
@@ -175,7 +182,7 @@ def bools(X: ConstView1[boolean], Y: View1[boolean], Z: View1[i32]):
     e = axis("e", 19)
     for _ in parallel(shape(1)):
         x = X[coord(0), shape(e)]
-        flipped = tile.map(boolean, shape(e), lambda p: x.at(coord(18 - p.index(e))))  # noqa: B023
+        flipped = tile.map(boolean, shape(e), lambda p: x.at(coord(18 - p.index(e))))
         Y.at(coord(0), shape(e)).store(ite(x, flipped, x == flipped))
         Z.at(coord(0), shape(e)).store(cast(i32, x) + cast(i32, x > flipped) * 2)
 
@@ -205,7 +212,7 @@ def stencils(X: ConstView1[f32], Y: View1[f32]):
         x = X[coord(0), shape(e)]
         for _ in range(12):
             old = x
-            x = tile.map(f32, shape(e), lambda p: old.at(coord(p.index(e))) - old.at(coord(19 - p.index(e))) * 0.5)  # noqa: B023
+            x = tile.map(f32, shape(e), lambda p: old.at(coord(p.index(e))) - old.at(coord(19 - p.index(e))) * 0.5)
         Y.at(coord(0), shape(e)).store(x)
 
 

@@ -1,6 +1,9 @@
 """Small kernels, each there for one thing that lowering can get wrong."""
 
+# ruff: noqa: B023  the function of a map runs while the map is captured
+
 from tilewright import tile
+from tilewright.ir.kernel import Kernel
 from tilewright.tile import (
     ConstView1,
     ConstView2,
@@ -37,7 +40,6 @@ from tilewright.tile import (
     u32,
     zeros,
 )
-from tilewright.ir.kernel import Kernel
 
 __all__ = ["KERNELS"]
 
@@ -99,7 +101,7 @@ def swapped(X: ConstView2[f32], Y: View2[f32]):
     for nest in parallel(shape(2)):
         a = X[coord(0, 0), shape(r, c)]
         b = X[coord(3, 0), shape(r, c)]
-        for step in nest.serial(shape(5)):
+        for _ in nest.serial(shape(5)):
             a, b = b, a + b
         Y.at(coord(nest.index() * 6, 0), shape(r, c)).store(a)
         Y.at(coord(nest.index() * 6 + 3, 0), shape(r, c)).store(b)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from examples.gallery.gemm import gemm
-from tests.differential.test_xir_route import KERNELS, REGROUPED, arguments, expected, same_bits
+from tests.differential.test_xir_route import KERNELS, REGROUPED, arguments, expected, marks_of, same_bits
 from tilewright.bridge.xir.lower.kernel import lower
 from tilewright.bridge.xir.plan import plan
 from tilewright.bridge.xir.retile import retile
@@ -29,8 +29,15 @@ def computed(kernel: Kernel, machine: Machine, threads: int) -> list[Array]:
     return arrays
 
 
-@pytest.mark.parametrize("threads", [1, 3])
-@pytest.mark.parametrize("name", [name for name in KERNELS if name not in REGROUPED])
+@pytest.mark.parametrize(
+    ("name", "threads"),
+    [
+        pytest.param(name, threads, marks=marks_of(name, first=False))
+        for name in KERNELS
+        if name not in REGROUPED
+        for threads in (1, 3)
+    ],
+)
 def test_a_retiled_kernel_computes_the_same(name: str, threads: int) -> None:
     got = computed(KERNELS[name], GENERIC_AVX512, threads)
     for parameter, want, have in zip(KERNELS[name].parameters, expected(name), got, strict=True):

@@ -16,7 +16,7 @@ from tilewright.ir.ops import elementwise, regions, tiles
 from tilewright.ir.ops.access import LoadElementOp, LoadOp, StoreOp
 from tilewright.ir.ops.base import Effect
 from tilewright.ir.rewrite import TilePass, TileRewriter
-from tilewright.ir.types import I64, AxisAttr, DimAttr, SpaceAttr, space_of
+from tilewright.ir.types import I64, AxisAttr, DimAttr, SpaceAttr, is_tile, space_of
 from tilewright.passes.dissolve_loops import folded_dims
 from tilewright.passes.retile import Retiling, fresh_dim
 
@@ -66,7 +66,15 @@ def why_not_strippable(root: regions.ParallelOp, dim: DimAttr) -> str | None:
             return f"line {span_of(op).line} folds the axis"
         if isinstance(op, tiles.ExtractOp) and not _reads_itself(op, dim):
             return f"line {span_of(op).line} reads other elements along the axis"
+        if any(_is_from_outside(value, root, dim) for value in op.operands):
+            return f"line {span_of(op).line} reads a tile over the axis that is computed outside"
     return _crossing(root, dim)
+
+
+def _is_from_outside(value: SSAValue, root: regions.ParallelOp, dim: DimAttr) -> bool:
+    owner = value.owner
+    inside = not isinstance(owner, Operation) or root.is_ancestor(owner)
+    return not inside and is_tile(value) and dim in space_of(value).dims
 
 
 def _crossing(root: regions.ParallelOp, dim: DimAttr) -> str | None:
