@@ -22,7 +22,7 @@ from tilewright.ir.dialect import ELEMENTWISE_OPS
 from tilewright.ir.index_map import strided
 from tilewright.ir.layout_attr import LayoutAttr
 from tilewright.ir.ops.access import LoadElementOp, LoadOp, StoreElementOp, StoreOp, UpdateOp
-from tilewright.ir.ops.convert import CastOp, SelectOp
+from tilewright.ir.ops.convert import BitcastOp, CastOp, SelectOp
 from tilewright.ir.ops.elementwise import AddOp, BinaryOp, CompareOp, PredicateOp, UnaryOp
 from tilewright.ir.ops.memory import MemoryAllocOp, MemoryLoadOp, MemoryStoreOp
 from tilewright.ir.ops.regions import (
@@ -126,9 +126,9 @@ class _Builder:
         self._line = 0
         self._budget = 24
         self._statements: tuple[Callable[[_Scope], None], ...] = (
-            self._constant, self._unary, self._binary, self._choice, self._conversion, self._load, self._store,
-            self._load_element, self._store_element, self._update, self._map, self._extract, self._mma, self._scan,
-            self._loop, self._parallel, self._alloc, self._memory_store, self._memory_load,
+            self._constant, self._unary, self._binary, self._choice, self._conversion, self._bits, self._load,
+            self._store, self._load_element, self._store_element, self._update, self._map, self._extract, self._mma,
+            self._scan, self._loop, self._parallel, self._alloc, self._memory_store, self._memory_load,
         )  # fmt: skip
 
     def module(self) -> ModuleOp:
@@ -232,6 +232,12 @@ class _Builder:
         operand = self._value(scope, _is_number, I64)
         target = element_attr(self._of(_DTYPES))
         self._define(scope, CastOp(operand, _shaped(operand, target), saturating=bool(self._pick(2))))
+
+    def _bits(self, scope: _Scope) -> None:
+        operand = self._value(scope, lambda value: _accepts(AddOp, value), I64)
+        width = dtype_of(element_of(operand)).bits
+        alike = [dtype for dtype in ALL_DTYPES if dtype.bits == width and dtype is not boolean]
+        self._define(scope, BitcastOp(operand, _shaped(operand, element_attr(self._of(alike)))))
 
     # --------------------------------------------------------------------------------------------------------- access
 
