@@ -15,6 +15,7 @@ from tilewright.backends.llvm.memory import NONTEMPORAL
 from tilewright.backends.llvm.types import I1, I64, Type, vector
 from tilewright.backends.llvm.values import Value, constant, integers, zero
 from tilewright.xir import ops
+from tilewright.xir.constants import known_lanes
 from tilewright.xir.types import buffer_type
 
 __all__ = ["ACCESS"]
@@ -83,8 +84,19 @@ def _write(cx: Emitter, access: Access, value: Value, where: Value, mask: SSAVal
             cx.f.store(value, where)
     elif access.pattern is Pattern.SCALAR:
         cx.f.store(value, cx.f.select(cx.value(mask), where, cx.spare(value.type)))
+    elif (lane := _only_lane(mask)) is not None:
+        cx.f.store(cx.f.lane(value, lane), cx.f.address(where, constant(I64, lane), value.type.element))
     else:
         cx.f.masked_store(value, where, cx.value(mask))
+
+
+def _only_lane(mask: SSAValue) -> int | None:
+    """The one lane of a constant mask. LLVM 22 for AVX-512 makes of such a masked store of narrowed lanes one store of
+    the wide lane, which writes what follows in memory too; so it never sees one.
+    """
+    lanes = known_lanes(mask)
+    active = [] if lanes is None else [lane for lane, bit in enumerate(lanes) if bit]
+    return active[0] if len(active) == 1 else None
 
 
 def _stream(cx: Emitter, value: Value, where: Value) -> None:

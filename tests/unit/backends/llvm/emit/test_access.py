@@ -49,6 +49,17 @@ def test_vectors_are_loaded_and_stored_under_masks(element: Attribute, mask: str
     agree(p, [memory(element, lanes + 1), memory(element, lanes + 1)[::-1].copy(), np.array([2])])
 
 
+@pytest.mark.parametrize("lane", [0, 5, 15])
+@pytest.mark.parametrize(("wide", "narrow"), [(i32, i16), (i32, i8), (i64, i32), (i64, i8), (i16, i8)], ids=str)
+def test_one_narrowed_lane_is_stored_alone(wide: Attribute, narrow: Attribute, lane: int) -> None:
+    """LLVM would store the wide lane, and so change the elements behind it."""
+    p = Program((wide, 16), (narrow, 16))
+    b = p.b
+    narrowed = b.trunci(b.load(p.buffers[0], 0, 16), narrow)
+    b.store(narrowed, p.buffers[1], 0, mask=b.const_lanes(I1, [each == lane for each in range(16)]))
+    agree(p, [memory(wide, 16) * 3 - 40, memory(narrow, 16)])
+
+
 @pytest.mark.parametrize("pattern", INDICES)
 @pytest.mark.parametrize("mask", MASKS)
 @pytest.mark.parametrize("element", [f32, i8, f64], ids=str)
