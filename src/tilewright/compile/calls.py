@@ -16,11 +16,13 @@ from tilewright.lang.guards import fingerprint, guards_of
 from tilewright.lang.kernel import KernelDefinition
 from tilewright.lang.signature import BoundArguments, KernelSignature, TensorShape
 from tilewright.runtime.device import Device, create_device
+from tilewright.runtime.direct import DirectCall, DirectTable, DirectTableFactory
 from tilewright.runtime.interface import AddressableShader
 from tilewright.runtime.shader import Shader
 
 from .arrays import HostArray, Place, host_array, host_number
 from .compilation import compile_with
+from .direct import looks_of, not_yet
 from .watch import Watch
 
 __all__ = ["Bound", "Calls", "Compiled", "bind", "default_device", "usage_of"]
@@ -75,6 +77,7 @@ class Calls:
     options: CompileOptions
     recent: dict[object, Compiled] = field(default_factory=dict[object, Compiled])
     last: Compiled | None = None
+    tables: dict[object, DirectTable | None] = field(default_factory=dict[object, "DirectTable | None"])
     _entries: dict[object, Compiled] = field(default_factory=dict[object, Compiled])
     _lock: threading.RLock = field(default_factory=threading.RLock)  # type: ignore[valid-type]  # it is a function
 
@@ -95,6 +98,25 @@ class Calls:
         """From now on calls that look like this go to `entry` at once."""
         with self._lock:
             _remember(self.recent, look, entry)
+
+    def entry(self, config: object) -> Callable[..., bool]:
+        """What serves calls with this configuration (`configuration_key`) without Python, as DirectTable.entry."""
+        table = self.tables.get(config)
+        return not_yet if table is None else table.entry
+
+    def serve(self, arguments: Sequence[object], config: object, entry: Compiled) -> None:
+        """From now on the device serves calls that look like this alone, where it can."""
+        looks, identities = looks_of(arguments, self.definition.signature), entry.watch.identities
+        if looks is None or identities is None:
+            return
+        with self._lock:
+            if config not in self.tables:
+                device = default_device().context.native
+                made = device.create_direct_table() if isinstance(device, DirectTableFactory) else None
+                _remember(self.tables, config, made)
+            table = self.tables[config]
+        if table is not None:
+            table.add(entry.shader.native, DirectCall(looks, identities, (entry.shader, entry.watch)))
 
     def _compile(self, bound: Bound) -> Compiled:
         definition = self.definition

@@ -4,8 +4,6 @@ from collections.abc import Callable, Mapping
 from operator import attrgetter
 from typing import Any, Self, Unpack, overload
 
-from numpy import ndarray
-
 from tilewright.core.abi import CompileOptions
 from tilewright.core.codes.dispatch import NOT_CALLED_YET
 from tilewright.core.errors import DispatchError
@@ -13,7 +11,8 @@ from tilewright.core.source import user_span
 from tilewright.lang.kernel import KernelDefinition
 
 from .addresses import addresses_of
-from .calls import Calls, bind, usage_of
+from .calls import Calls, Compiled, bind, usage_of
+from .direct import configuration_key, not_yet
 from .numbers import Numbers
 from .options import OptionFields, bad_option, read_options
 
@@ -21,6 +20,10 @@ __all__ = ["TileKernel", "kernel"]
 
 # What a call looks like before it is understood. Of other things than arrays something is missing or has another class.
 _look: Callable[[object], object] = attrgetter("__class__", "dtype", "shape", "strides", "flags.num")
+
+
+def _look_of(argument: object) -> object:
+    return None if argument is None else _look(argument)
 
 
 class TileKernel(KernelDefinition):
@@ -39,6 +42,7 @@ class TileKernel(KernelDefinition):
         self.compile_options = options or CompileOptions()
         self._calls = Calls(self, self.compile_options)
         self._recent = self._calls.recent
+        self._direct: Callable[..., bool] = not_yet
         self._addresses = addresses_of()
         self._numbers = Numbers.of(self.signature)
 
@@ -48,17 +52,28 @@ class TileKernel(KernelDefinition):
         Raises DispatchError (TW637, TW638, TW641, TW650 to TW654) and TileTypeError (TW218) for arguments that do not
         fit, each before any memory is touched, and what `capture` and `tile.compile` raise.
         """
+        if config or not self._direct(*arrays):
+            self._call_from_python(arrays, config)
+
+    def _call_from_python(self, arrays: tuple[Any, ...], config: Mapping[str, object]) -> None:
         if self._numbers.places:
             self._call_with_numbers(arrays, config)
             return
+        key = configuration_key(config)
+        if config and key is not None and self._calls.entry(key)(*arrays):
+            return
         try:
-            entry = None if config else self._recent.get(tuple(map(_look, arrays)))
+            look = None if key is None else (key, *map(_look_of, arrays))
+            entry = self._recent.get(look)
         except (AttributeError, TypeError):  # something else than NumPy arrays
-            entry = None
+            look = entry = None
         if entry is None or not entry.watch.holds():
-            self._call(arrays, config)
+            entry = self._call(arrays, config, look)
+            if look is not None and key is not None:
+                self._calls.serve(arrays, key, entry)
+                self._direct = self._calls.entry(())
         else:
-            entry.launch(self._addresses(arrays))
+            entry.launch(self._addresses([array for array in arrays if array is not None]))
 
     def _call_with_numbers(self, arguments: tuple[Any, ...], config: Mapping[str, object]) -> None:
         try:
@@ -73,14 +88,13 @@ class TileKernel(KernelDefinition):
         else:
             entry.launch(self._addresses(memory))
 
-    def _call(self, arrays: tuple[Any, ...], config: Mapping[str, object], look: object = None) -> None:
+    def _call(self, arrays: tuple[Any, ...], config: Mapping[str, object], look: object = None) -> Compiled:
         bound = bind(self, arrays, config)
         entry = self._calls.compiled(bound)
-        if not config and not self._numbers.places and all(type(array) is ndarray for array in arrays):
-            self._calls.remember(tuple(map(_look, arrays)), entry)
-        elif look is not None and self._numbers.are_alone(arrays):
+        if look is not None and self._numbers.are_alone(arrays):
             self._calls.remember(look, entry)
         entry.launch(bound.addresses())
+        return entry
 
     def with_options(  # pyright: ignore[reportIncompatibleMethodOverride]  # here the options have names and types
         self, **options: Unpack[OptionFields]
@@ -110,7 +124,7 @@ def kernel(**options: Unpack[OptionFields]) -> Callable[[Callable[..., None]], T
 def kernel(
     function: Callable[..., None] | None = None, /, **options: Unpack[OptionFields]
 ) -> TileKernel | Callable[[Callable[..., None]], TileKernel]:
-    """Makes a kernel of a function whose positional parameters are views and scalars, its keyword-only ones host values.
+    """Makes a kernel of a function: positional parameters are views and scalars, keyword-only ones host values.
 
     The keywords are compile options for its calls; `name` names the kernel too, in place of the function.
 

@@ -39,8 +39,9 @@ class Numbers:
         return tuple(looks)
 
     def are_alone(self, arguments: Sequence[Any]) -> bool:
-        """Whether everything else is a NumPy array."""
-        return all(place in self.places or type(argument) is ndarray for place, argument in enumerate(arguments))
+        """Whether everything else is a NumPy array or absent."""
+        others = [argument for place, argument in enumerate(arguments) if place not in self.places]
+        return all(argument is None or type(argument) is ndarray for argument in others)
 
     def memory(self, arguments: Sequence[Any], described: Sequence[KernelArgument]) -> list[Array] | None:
         """The arguments with every number packed; None when one is no value of its type."""

@@ -1,11 +1,14 @@
 """Capture guards at the speed of a direct call: identities first, in C, and the exact comparison where they differ."""
 
+import builtins
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from operator import is_, itemgetter
-from types import ModuleType
+from types import CellType, ModuleType
 from typing import Any, cast
 
 from tilewright.lang.guards import CaptureGuards
+from tilewright.runtime.direct import Identity
 
 __all__ = ["Watch"]
 
@@ -17,23 +20,26 @@ class Watch:
 
     A value that cannot change in place (a number, a string, a function, a module) is unchanged when the same object is
     still there. Everything else, and every name that now has another object, is left to the guards.
+
+    `identities` says the same without running Python; None where identities are not enough.
     """
 
-    __slots__ = ("_guards", "_loose", "_quick", "holds")
+    __slots__ = ("_guards", "_loose", "_quick", "holds", "identities")
 
     def __init__(self, guards: Sequence[CaptureGuards]) -> None:
         self._guards = tuple(guards)
-        tables: dict[int, tuple[Mapping[str, object], dict[str, object]]] = {}
-        loose: list[Callable[[], bool]] = []
+        fixed: list[Identity] = []
+        self._loose: list[Callable[[], bool]] = []
         for read in [read for each in guards for read in each.reads]:
-            table = _table(read.owner)
-            if table is not None and table.get(read.name, self) is read.value and _is_fixed(read.value):
-                tables.setdefault(id(table), (table, {}))[1][read.name] = read.value
-            else:
-                loose.append(read.holds)
-        self._quick = [self._one_table(*_check(table, values)) for table, values in tables.values()]
-        self._loose = loose
-        single = len(tables) == 1 and not loose  # nearly always: names of one module
+            found = _identities(read.owner, read.name, read.value)
+            fixed.extend(found)
+            if not found:
+                self._loose.append(read.holds)
+        self.identities = None if self._loose else tuple(fixed)
+        self._quick = [self._one_table(*check) for check in _by_table(fixed)]
+        self._quick.extend(partial(self._one_cell, each) for each in fixed if each.name is None)
+        self._quick.extend(partial(self._one_gap, each) for each in fixed if each.missing)
+        single = len(self._quick) == 1 and not self._loose  # nearly always: names of one module
         self.holds: Callable[[], bool] = self._quick[0] if single else self._all
 
     def _one_table(
@@ -47,6 +53,15 @@ class Watch:
 
         return holds
 
+    def _one_cell(self, identity: Identity) -> bool:
+        try:
+            return cast("CellType", identity.container).cell_contents is identity.value or self._exactly()
+        except ValueError:  # it is empty now
+            return self._exactly()
+
+    def _one_gap(self, identity: Identity) -> bool:
+        return identity.name not in cast("dict[str, object]", identity.container) or self._exactly()
+
     def _all(self) -> bool:
         return all(check() for check in self._quick) and all(check() for check in self._loose)
 
@@ -56,6 +71,31 @@ class Watch:
 
 _Names = Callable[[Mapping[str, object]], Iterable[object]]
 _Check = tuple[Mapping[str, object], _Names, tuple[object, ...]]
+
+
+def _identities(owner: object, name: str, value: object) -> Sequence[Identity]:
+    """What, if it holds, proves that a name outside still means `value`; empty where nothing short of a look does."""
+    if not _is_fixed(value):
+        return ()
+    if isinstance(owner, CellType):
+        return (Identity(owner, None, value),)
+    table = _table(owner)
+    if table is None:
+        return ()
+    if name in table:
+        return (Identity(table, name, value),) if table[name] is value else ()
+    built_in = vars(builtins)
+    known = table is owner and built_in.get(name, _by_table) is value
+    return (Identity(table, name, None, missing=True), Identity(built_in, name, value)) if known else ()
+
+
+def _by_table(identities: Iterable[Identity]) -> Iterable[_Check]:
+    tables: dict[int, tuple[Mapping[str, object], dict[str, object]]] = {}
+    for each in identities:
+        if each.name is not None and not each.missing:
+            table = cast("Mapping[str, object]", each.container)
+            tables.setdefault(id(table), (table, {}))[1][each.name] = each.value
+    return [_check(table, values) for table, values in tables.values()]
 
 
 def _check(table: Mapping[str, object], values: Mapping[str, object]) -> _Check:

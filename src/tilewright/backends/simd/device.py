@@ -4,6 +4,7 @@ from functools import partial
 
 from tilewright.backends.llvm.store import stored_kernel
 from tilewright.backends.simd.debug import DebugShader
+from tilewright.backends.simd.direct import ArrayCalls, array_calls
 from tilewright.backends.simd.phases import PhasedShader
 from tilewright.backends.simd.shader import SIMDShader
 from tilewright.core.abi import CompileOptions
@@ -33,8 +34,13 @@ class SIMDDevice(HostMemory):
             )
         if options.debug:
             return DebugShader(kernel, options.name or kernel.name)
-        shaders = [_shader(phase, options, may_alias=False) for phase in phases_of(kernel)]
-        return shaders[0] if len(shaders) == 1 else PhasedShader(shaders)
+        steps = steps_of(kernel)
+        make = partial(_shader, options=options, may_alias=False)
+        return make(kernel) if steps == (Launch(kernel),) else PhasedShader(len(kernel.parameters), steps, make)
+
+    def create_direct_table(self) -> ArrayCalls | None:
+        """A table of direct calls, served by generated code."""
+        return array_calls()
 
 
 def _shader(kernel: Kernel, options: CompileOptions, *, may_alias: bool) -> SIMDShader:

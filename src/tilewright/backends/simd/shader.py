@@ -3,6 +3,7 @@
 import ctypes
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from operator import itemgetter
 from typing import Any, cast
@@ -15,7 +16,24 @@ from tilewright.backends.simd.scratch import ARENA
 from tilewright.core.abi import KernelMetadata, Report
 from tilewright.runtime.interface import Binding
 
-__all__ = ["SIMDShader"]
+__all__ = ["DirectCode", "SIMDShader"]
+
+
+@dataclass(frozen=True, slots=True)
+class DirectCode:
+    """A launch for callers that fill the argument block themselves: addresses of buffers, which are the arguments in
+    `argument_order`, then scratch, bytes of scratch a worker, threads. Valid while the shader is not closed.
+
+    `disjoint` pairs of arguments, of these `sizes` in bytes, must not overlap.
+    """
+
+    address: int
+    argument_order: tuple[int, ...]
+    sizes: tuple[int, ...]
+    disjoint: frozenset[tuple[int, int]]
+    scratch_bytes: int
+    worker_bytes: int
+    threads: int
 
 
 class SIMDShader:
@@ -60,6 +78,14 @@ class SIMDShader:
                 self._careful = self._make_careful()
             return self._careful
 
+    def direct_code(self) -> DirectCode:
+        """What a launch without Python needs."""
+        compiled, code = self._compiled, self._code
+        pairs = frozenset(pair for pair in compiled.disjoint if all(self._sizes[each] for each in pair))
+        sizes, total = self._sizes, code.scratch_bytes
+        order, each = compiled.argument_order, compiled.scratch_bytes
+        return DirectCode(code.address, order, sizes, pairs, total, each, code.threads)
+
     def assembly(self) -> str:
         return self._compiled.assembly()
 
@@ -76,18 +102,19 @@ class _Code:
     def __init__(self, compiled: CompiledKernel, pool: WorkerPool) -> None:
         name = compiled.metadata.name
         self._library: Library = load(compiled.object(), [LAUNCH], imports={POOL_RUN: pool.entry}, name=name)
-        self._entry = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._library.address(LAUNCH))
-        threads = min(compiled.threads, pool.threads, max(1, compiled.tasks))
+        self.address = self._library.address(LAUNCH)
+        self._entry = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self.address)
+        self.threads = threads = min(compiled.threads, pool.threads, max(1, compiled.tasks))
         self._buffers = len(compiled.argument_order)
         self._in_order = _picker(compiled.argument_order)
-        self._scratch_bytes = compiled.scratch_bytes * threads
+        self.scratch_bytes = compiled.scratch_bytes * threads
         self._blocks = _Blocks(partial(_block, self._buffers, (compiled.scratch_bytes, threads)))
 
     def run(self, addresses: Sequence[int]) -> None:
         block, count = self._blocks, self._buffers
         block.words[:count] = self._in_order(addresses)
-        if self._scratch_bytes:
-            block.words[count] = ARENA.reserve(self._scratch_bytes)
+        if self.scratch_bytes:
+            block.words[count] = ARENA.reserve(self.scratch_bytes)
         self._entry(block.address)
 
     def close(self) -> None:
