@@ -46,6 +46,13 @@ _ELEMENTWISE = {
     "clamp": Entry(elementwise.clamp, (_MN,), (_OUT,), answers.clamped),
     "exponential": Entry(elementwise.exponential, (_MN,), (_OUT,), lambda x: exact(x).exp()),
     "bias_gelu_residual": Entry(elementwise.bias_gelu_residual, (_MN, _ROW, _MN), (_OUT,), answers.bias_gelu_residual),
+    "bias_gelu_residual_erf": Entry(
+        elementwise.bias_gelu_residual,
+        (_MN, _ROW, _MN),
+        (_OUT,),
+        answers.bias_gelu_residual_erf,
+        MappingProxyType({"approximate": "erf"}),
+    ),
     "swiglu": Entry(elementwise.swiglu, (_MN, _MN), (_OUT,), answers.swiglu),
 }
 _ROWS = {

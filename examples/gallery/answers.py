@@ -34,6 +34,11 @@ def bias_gelu_residual(x: Array, bias: Array, r: Array) -> Running:
     return v * 0.5 * (inner.tanh() + 1.0) + exact(r)
 
 
+def bias_gelu_residual_erf(x: Array, bias: Array, r: Array) -> Running:
+    v = exact(x) + exact(bias)
+    return v * 0.5 * ((v * math.sqrt(0.5)).erf() + 1.0) + exact(r)
+
+
 def swiglu(x: Array, g: Array) -> Running:
     v = exact(g)
     return v * v.sigmoid() * exact(x)

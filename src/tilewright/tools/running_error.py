@@ -5,6 +5,7 @@ data and the formula and from nothing else. Wilkinson, "Error analysis revisited
 Stability of Numerical Algorithms" (2002), 3.1 and 3.3. Products of small bounds are kept, not dropped.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +19,7 @@ Real = npt.NDArray[np.float64]
 ROUNDOFF = 2.0**-24  # of float32: a rounded result is off by at most this part of itself
 _SMALLEST = 2.0**-149  # or by this much, where it is subnormal
 # What the vector functions promise; an ulp is two roundoffs at most.
-EXP_ULP, LOG_ULP, TANH_ULP, SIGMOID_ULP, RSQRT_ULP = 1, 1, 3, 3, 1
+EXP_ULP, LOG_ULP, ERF_ULP, TANH_ULP, SIGMOID_ULP, RSQRT_ULP = 1, 1, 1, 3, 3, 1
 
 
 def _gamma(count: int) -> float:
@@ -93,6 +94,10 @@ class Running:
     def sqrt(self) -> "Running":
         value = np.sqrt(self.value)
         return _rounded(value, value - np.sqrt(np.maximum(self.value - self.error, 0)))
+
+    def erf(self) -> "Running":
+        value = np.vectorize(math.erf, otypes=[np.float64])(self.value)
+        return _rounded(value, self.error * 2 / math.sqrt(math.pi), 2 * ERF_ULP)
 
     def sigmoid(self) -> "Running":
         return _rounded(1 / (1 + np.exp(-self.value)), self.error / 4, 2 * SIGMOID_ULP)
