@@ -1,5 +1,6 @@
 """Every cast between element types, against `numerics`: all patterns of narrow types, edges and samples of wide."""
 
+import re
 from functools import cache
 from typing import Any
 
@@ -8,10 +9,12 @@ import pytest
 
 from tests.differential.on_device import run_on_device
 from tilewright import tile
+from tilewright.backends.llvm.kernel import compile_kernel
 from tilewright.bridge.xir.lower.kernel import lower
-from tilewright.bridge.xir.options import XirOptions
+from tilewright.bridge.xir.options import XirOptions, element
 from tilewright.bridge.xir.plan import plan
-from tilewright.core.dtypes import ALL_DTYPES, DType, boolean
+from tilewright.core.abi import CompileOptions
+from tilewright.core.dtypes import ALL_DTYPES, DType, boolean, f16, f64, u64
 from tilewright.core.machine import GENERIC_AVX2
 from tilewright.ir.kernel import Kernel
 from tilewright.numerics import cast as casts
@@ -133,3 +136,13 @@ def test_bits_are_kept_by_bitcasts(source: type[DType]) -> None:
             reinterpreted(values, got)
             wrong = got.view(f"u{source.itemsize}") != values.view(f"u{source.itemsize}")
             assert not (wrong & ~both_nan(got, values.view(got.dtype)) & ~both_nan(values, values)).any(), target
+
+
+@pytest.mark.parametrize("width", [0, 1], ids=["vectors", "scalars"])
+@pytest.mark.parametrize("source", [f64, u64, f16], ids=repr)
+def test_no_cast_calls_a_library(source: type[DType], width: int) -> None:
+    """The only call left is the one to the worker pool, through a pointer."""
+    options = CompileOptions(xir=XirOptions(lanes=element(), lane_width=width))
+    for group in range(3):
+        compiled = compile_kernel(captured(source, group, True, 67), options)
+        assert not re.findall(r"^\s*(?:callq?|bl)[ \t]+(?!\*)\S+", compiled.assembly(), re.MULTILINE)

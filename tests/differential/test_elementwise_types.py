@@ -1,5 +1,6 @@
 """Every integer and boolean operation at every width, against `numerics`: all pairs of edges, every pair of 8 bits."""
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -38,7 +39,8 @@ from tilewright.xir.passes.pipelines import CPU_PIPELINE, run_pipeline
 
 INTEGERS = [dtype for dtype in ALL_DTYPES if dtype.is_integer]
 BLOCK = 64
-ARITHMETIC: dict[str, Any] = {
+Table = dict[str, Callable[[Any, Any], Any]]
+ARITHMETIC: Table = {
     "add": lambda a, b: a + b,
     "sub": lambda a, b: a - b,
     "mul": lambda a, b: a * b,
@@ -54,13 +56,13 @@ ARITHMETIC: dict[str, Any] = {
     "abs": lambda a, _: abs(a),
     "pow": lambda a, b: a**b,
 }
-DIVISIONS: dict[str, Any] = {
+DIVISIONS: Table = {
     "floor_div": lambda a, b: a // b,
     "floor_mod": lambda a, b: a % b,
     "trunc_div": trunc_div,
     "trunc_mod": trunc_mod,
 }
-COMPARISONS: dict[str, Any] = {
+COMPARISONS: Table = {
     "eq": lambda a, b: a == b,
     "ne": lambda a, b: a != b,
     "lt": lambda a, b: a < b,
@@ -68,7 +70,7 @@ COMPARISONS: dict[str, Any] = {
     "gt": lambda a, b: a > b,
     "ge": lambda a, b: a >= b,
 }
-LOGIC: dict[str, Any] = {
+LOGIC: Table = {
     "logical_and": logical_and,
     "logical_or": logical_or,
     "and": lambda a, b: a & b,
@@ -80,11 +82,8 @@ LOGIC: dict[str, Any] = {
 }
 
 
-Z = tuple[str, ...]
-
-
 @tile.kernel
-def applied(x: ConstView1, y: ConstView1, z: View2, *, table: dict[str, Any], names: Z):
+def applied(x: ConstView1, y: ConstView1, z: View2, *, table: Table, names: tuple[str, ...]):
     """One row of z for each operation."""
     s, r = axis("s", BLOCK), axis("r", 1)
     for nest in parallel(shape(axis("block", cdiv(x.shape[0], BLOCK)))):
@@ -110,12 +109,12 @@ def pairs(dtype: type[DType]) -> tuple[Array, Array]:
     return np.concatenate([a.ravel(), rng_a]), np.concatenate([b.ravel(), rng_b])
 
 
-def captured(dtype: type[DType], result: type[DType], table: dict[str, Any], count: int) -> Kernel:
+def captured(dtype: type[DType], result: type[DType], table: Table, count: int) -> Kernel:
     shapes = tensor_shape(count, dtype=dtype), tensor_shape(count, dtype=dtype)
     return applied.capture(*shapes, tensor_shape(len(table), count, dtype=result), table=table, names=tuple(table))
 
 
-def require(dtype: type[DType], result: type[DType], table: dict[str, Any], *, xir: bool = False) -> None:
+def require(dtype: type[DType], result: type[DType], table: Table, *, xir: bool = False) -> None:
     a, b = pairs(dtype)
     if xir:
         a, b = (each[:: max(1, len(each) // 400)].copy() for each in (a, b))
