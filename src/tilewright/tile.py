@@ -94,7 +94,7 @@ from tilewright.lang.math import (
     where,
 )  # fmt: skip
 from tilewright.lang.memory import Layout, Memory, layout, memory
-from tilewright.lang.nests import Nest, Region, Scope, parallel
+from tilewright.lang.nests import Nest, Region, Scope, parallel, serial
 from tilewright.lang.reducers import Reducer, add, bitwise_and, bitwise_or, bitwise_xor, maximum, minimum, mul
 from tilewright.lang.signature import TensorShape, scalar_shape, tensor_shape
 from tilewright.lang.spaces import Axis, Coord, Shape, axis, cdiv, coord, shape
@@ -132,7 +132,7 @@ __all__ = [
     "logical_or", "logsumexp", "map", "matmul", "max", "max_pool2d", "maximum", "mean", "memory", "merge_axes", "min",
     "minimum", "mma", "mul", "ordered_tree", "parallel", "pow", "prod", "reduce", "reducer", "reindex", "relabel",
     "relu", "reshape", "rms_norm", "roll", "round", "rsqrt", "scalar", "scalar_shape", "scan", "scatter",
-    "scatter_add", "segment_reduce", "segment_sum", "shape", "shift", "sigmoid", "silu", "sin", "softmax", "softplus",
+    "scatter_add", "segment_reduce", "segment_sum", "serial", "shape", "shift", "sigmoid", "silu", "sin", "softmax", "softplus",
     "sort", "split_axis", "sqrt", "sum", "tanh", "tensor_shape", "topk", "transpose", "trunc", "trunc_div",
     "trunc_mod", "u16", "u32", "u64", "u8", "unordered_tree", "var", "welford", "where", "window", "zeros",
 ]  # fmt: skip

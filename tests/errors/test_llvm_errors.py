@@ -81,3 +81,22 @@ tile.compile(create_device("null"), double.capture(tile.tensor_shape(8)), debug=
 """,
         tmp_path,
     )
+
+
+def test_golden_of_a_value_carried_between_launches(tmp_path: Path) -> None:
+    check_case(
+        "TW443",
+        """from tilewright import create_device, tile
+
+@tile.kernel
+def counted(X: tile.View1[tile.i32]):
+    total = tile.scalar(tile.i32, 0)
+    for loop in tile.serial(tile.shape(3)):
+        total = total + 1
+        for nest in loop.parallel(tile.shape(X.shape[0])):
+            X[nest.index()].store(total)
+
+tile.compile(create_device("simd"), counted.capture(tile.tensor_shape(8)))
+""",
+        tmp_path,
+    )

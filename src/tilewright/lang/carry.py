@@ -70,8 +70,7 @@ class OpenRegion:
     def open(region: Region, names: Sequence[str], variables: Mapping[str, object]) -> "OpenRegion":
         """Opens the region. `names` are the variables its body assigns, in the order of their first assignment."""
         capture, domain = region.capture, region.domain
-        if region.kind == "parallel" and capture.frame is capture.root:
-            capture.has_root_parallel = True
+        capture.has_root_parallel |= region.kind == "parallel"
         block = Block(arg_types=[I64] * domain.rank)
         coordinates = dict(zip(domain.space.dims, block.args, strict=True))
         frame = Frame(region.kind, block, region.span, capture.frame, dict(coordinates), scope=region.scope)

@@ -11,9 +11,9 @@ from tilewright.core.codes.capture import (
     CLOSED_NEST,
     INDEX_NEEDS_AXIS,
     NOT_INNERMOST,
-    PARALLEL_INSIDE,
     REGION_OUTSIDE_HEADER,
     REGION_POLICY,
+    ROOT_INSIDE,
     STAGE_PLACE,
     UNKNOWN_COORDINATE,
 )
@@ -28,7 +28,7 @@ from tilewright.lang.refusing import NotAValue
 from tilewright.lang.spaces import Axis, Shape, counted_axes
 from tilewright.lang.values import Scalar
 
-__all__ = ["Nest", "Region", "Scope", "checked_policy", "parallel"]
+__all__ = ["Nest", "Region", "Scope", "checked_policy", "parallel", "serial"]
 
 _LARGEST = 2**32 - 1
 
@@ -155,11 +155,24 @@ def parallel(domain: Shape, *, scope: str | None = None) -> Region:
 
     Raises CaptureError (TW123) inside another region, where it is a method of that region's handle.
     """
-    capture = current("parallel(...)")
-    if capture.frame is not capture.root:
-        frame = capture.frame
-        raise CaptureError(PARALLEL_INSIDE.at(user_span(), region=frame.describe(), nest="nest"))
+    capture = _at_root("parallel")
     return _region("parallel", domain, capture, scope=_checked_scope(scope, capture.frame))
+
+
+def serial(domain: Shape) -> Region:
+    """An ordered loop at the root of a kernel, around parallels: each iteration is a launch that sees the one before.
+
+    Raises CaptureError (TW123) inside another region, where it is a method of that region's handle.
+    """
+    return _region("serial", domain, _at_root("serial"))
+
+
+def _at_root(kind: str) -> Capture:
+    """The capture, which must be outside of every region that has parallels to itself."""
+    capture = current(f"{kind}(...)")
+    if capture.frame is not capture.root:
+        raise CaptureError(ROOT_INSIDE.at(user_span(), kind=kind, region=capture.frame.describe(), nest="nest"))
+    return capture
 
 
 def _region(kind: str, domain: object, capture: Capture, **policy: object) -> Region:

@@ -32,20 +32,20 @@ NodeT = TypeVar("NodeT", bound=ast.AST)
 
 
 def rewrite(
-    function: ast.FunctionDef, file: str, qualname: str, names_parallel: Callable[[str], bool]
+    function: ast.FunctionDef, file: str, qualname: str, root_kind: Callable[[str], str | None]
 ) -> ast.FunctionDef:
-    """The rewritten function. `names_parallel` tells whether a bare name means our `parallel`.
+    """The rewritten function. `root_kind` tells which region, if any, a bare name opens.
 
     Raises CaptureError: TW109 for statements that a region cannot hold, TW111 for headers that are no region's.
     """
-    return _Rewriter(file, qualname, names_parallel).function(deepcopy(function))
+    return _Rewriter(file, qualname, root_kind).function(deepcopy(function))
 
 
 class _Rewriter(ast.NodeTransformer):
-    def __init__(self, file: str, qualname: str, names_parallel: Callable[[str], bool]) -> None:
+    def __init__(self, file: str, qualname: str, root_kind: Callable[[str], str | None]) -> None:
         self._file = file
         self._qualname = qualname
-        self._names_parallel = names_parallel
+        self._root_kind = root_kind
         self._order: list[str] = []
         self._globals: set[str] = set()
         self._open: list[str] = []  # the variables that hold the open temporal regions and branches, innermost last
@@ -88,8 +88,8 @@ class _Rewriter(ast.NodeTransformer):
 
     def _region_kind(self, header: ast.expr) -> str | None:
         match header:
-            case ast.Call(func=ast.Name(id=name)) if self._names_parallel(name):
-                return "parallel"
+            case ast.Call(func=ast.Name(id=name)):
+                return self._root_kind(name)
             case ast.Call(func=ast.Attribute(attr=name)) if name in _KINDS:
                 return name
             case _:

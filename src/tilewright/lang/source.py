@@ -12,7 +12,7 @@ from tilewright.core.codes.capture import NO_SOURCE, STALE_SOURCE
 from tilewright.core.errors import CaptureError
 from tilewright.core.source import Span
 from tilewright.lang.hooks import HOOKS
-from tilewright.lang.nests import parallel
+from tilewright.lang.nests import parallel, serial
 from tilewright.lang.rewrite import HOOK_NAME, rewrite
 
 __all__ = ["Rewritten", "rewritten"]
@@ -41,7 +41,7 @@ def rewritten(function: FunctionType) -> Rewritten:
     definition = _definition(tree, function)
     if not _matches(tree, code):
         raise CaptureError(STALE_SOURCE.at(code_span(code), name=function.__name__))
-    made = rewrite(definition, code.co_filename, code.co_qualname, _is_parallel(function))
+    made = rewrite(definition, code.co_filename, code.co_qualname, _root_kind(function))
     made.decorator_list = []
     body = _compiled(made, code)
     return Rewritten(_rebuilt(function, body), ast.unparse(made))
@@ -99,21 +99,20 @@ def nested_codes(code: CodeType) -> Iterator[CodeType]:
             yield from nested_codes(constant)
 
 
-def _is_parallel(function: FunctionType) -> Callable[[str], bool]:
-    """Whether a bare name of this function is our `parallel`, under whatever name it was imported."""
+def _root_kind(function: FunctionType) -> Callable[[str], str | None]:
+    """Which region a bare name of this function opens, under whatever name it was imported; None for other names."""
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
 
     code = function.__code__
     local = {*code.co_varnames, *code.co_cellvars}
 
-    def check(name: str) -> bool:
+    def kind(name: str) -> str | None:
         if name in local:
-            return False
-        if name in cells:
-            return _contents(cells[name]) is parallel
-        return function.__globals__.get(name) is parallel
+            return None
+        meant = _contents(cells[name]) if name in cells else function.__globals__.get(name)
+        return "parallel" if meant is parallel else "serial" if meant is serial else None
 
-    return check
+    return kind
 
 
 def _contents(cell: CellType) -> object:

@@ -12,7 +12,7 @@ from tilewright.core.codes.unsupported import NO_TILE_COMPILER
 from tilewright.core.errors import CapabilityError
 from tilewright.core.source import user_span
 from tilewright.ir.kernel import Kernel
-from tilewright.passes.split_phases import phases_of
+from tilewright.passes.split_phases import Launch, steps_of
 from tilewright.runtime.hostmemory import HostMemory
 
 __all__ = ["SIMDDevice"]

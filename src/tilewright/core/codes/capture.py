@@ -138,11 +138,11 @@ MISSING_ROOT = Code(
     why="the root `parallel` says which independent programs exist; without one there is nothing to launch",
     help="wrap the work in `for nest in parallel(shape(...))`",
 )
-PARALLEL_INSIDE = Code(
+ROOT_INSIDE = Code(
     123,
-    "parallel(...) inside {region}",
+    "{kind}(...) inside {region}",
     why="a region inside another one belongs to the handle of the innermost region, which fixes its coordinates",
-    help="write `for inner in {nest}.parallel(...)`",
+    help="write `for inner in {nest}.{kind}(...)`",
 )
 NOT_INNERMOST = Code(
     124,

@@ -165,3 +165,9 @@ NO_DEBUG_CODE = Code(
     why="a debug request promises checks that the code would not make",
     help="compile for the device simd, whose debug mode interprets the kernel with every check, or leave debug out",
 )
+PHASE_OP = Code(
+    443,
+    "{what} stands outside of every parallel of a kernel with several launches",
+    why="each root parallel is a launch of its own, and between launches nothing runs but arithmetic on loop indices",
+    help="keep the value in a view that the launches read and write, or write the loop inside of a parallel",
+)
