@@ -61,6 +61,7 @@ docs: $(VENV) ## regenerate the error pages and build build/docs without a warni
 
 bench: $(VENV) ## add the peers to .venv and measure against them
 	$(BIN)/python -m pip install -qq --constraint requirements.lock --editable '.[bench]'
+	TILEWRIGHT_NUM_THREADS=1 $(BIN)/python -m tilewright.tools.bench
 	$(BIN)/python -m tilewright.tools.bench
 
 clean: ## remove everything that is built, .venv included

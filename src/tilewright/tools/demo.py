@@ -5,7 +5,7 @@ time beside NumPy's. The exit status says whether every element is within its bo
 """
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
@@ -26,6 +26,7 @@ from tilewright.lang.signature import tensor_shape
 from tilewright.runtime import Device, Shader, create_device, synchronize
 from tilewright.tools.blas_threads import set_blas_threads
 from tilewright.tools.demo_cases import CASES, GALLERY, Array, Case, load_kernel
+from tilewright.tools.timing import race
 
 __all__ = ["main"]
 
@@ -57,9 +58,7 @@ def main() -> int:
     outcomes = [_run(case, console) for case in CASES]
     console.print(_table(outcomes))
     blas = f"{threads} in matmul" if equal else "its BLAS's own number in matmul"
-    console.print(
-        f"threads: tilewright {threads}; NumPy {blas}, 1 elsewhere (it has no more)", style="dim"
-    )
+    console.print(f"threads: tilewright {threads}; NumPy {blas}, 1 elsewhere (it has no more)", style="dim")
     if all(outcome.within for outcome in outcomes):
         console.print("every element of every result is within its bound", style="bold green")
         return 0
@@ -82,7 +81,9 @@ def _run(case: Case, console: Console) -> Outcome:
     bounded = bool(np.isfinite(answer.error).all() and (errors <= answer.error).all())
     within = bounded and np.array_equal(called, dispatched)
     worst = np.unravel_index(np.argmax(np.nan_to_num(errors, nan=np.inf)), errors.shape)
-    ours_s, numpy_s = _race(lambda: kernel(*inputs, called, **case.config), lambda: case.numpy(*inputs))
+    ours_s, numpy_s = race(
+        lambda: kernel(*inputs, called, **case.config), lambda: case.numpy(*inputs), _SECONDS, _ROUNDS
+    )
     return Outcome(case, compile_s, float(errors[worst]), float(answer.error[worst]), within, ours_s, numpy_s)
 
 
@@ -100,25 +101,6 @@ def _dispatch(device: Device, shader: Shader, inputs: list[Array], case: Case) -
         stream << buffer.copy_from(array)
     stream << shader(*buffers).dispatch() << buffers[-1].copy_to(result) << synchronize()
     return result
-
-
-def _race(ours: Callable[[], object], other: Callable[[], object]) -> tuple[float, float]:
-    """The best time of each, taken in turns so that both see the same machine."""
-    best = [float("inf"), float("inf")]
-    deadline = perf_counter() + _SECONDS
-    for turn in range(_ROUNDS):
-        order = (0, 1) if turn % 2 else (1, 0)
-        for which in order:
-            best[which] = min(best[which], _seconds((ours, other)[which]))
-        if perf_counter() > deadline:
-            break
-    return best[0], best[1]
-
-
-def _seconds(run: Callable[[], object]) -> float:
-    start = perf_counter()
-    run()
-    return perf_counter() - start
 
 
 def _show(console: Console, case: Case, captured: Kernel, shader: Shader) -> None:
