@@ -12,6 +12,7 @@ import pytest
 from tests.differential import (
     kernels_carries,
     kernels_folds,
+    kernels_fusion,
     kernels_lanes,
     kernels_products,
     kernels_snapshots,
@@ -31,6 +32,7 @@ KERNELS: dict[str, Kernel] = {
     **route_kernels.KERNELS,
     **kernels_carries.KERNELS,
     **kernels_folds.KERNELS,
+    **kernels_fusion.KERNELS,
     **kernels_lanes.KERNELS,
     **kernels_products.KERNELS,
     **kernels_snapshots.KERNELS,
