@@ -20,6 +20,7 @@ from tilewright.tile import (
     coord,
     f32,
     layout,
+    maximum,
     memory,
     mma,
     parallel,
@@ -28,8 +29,8 @@ from tilewright.tile import (
 )
 
 __all__ = [
-    "LAYOUTS", "crosswise", "empty", "incremented", "laid_out", "mirrored", "resourced", "staged_product",
-    "unprovable", "zero_division",
+    "LAYOUTS", "crosswise", "empty", "incremented", "laid_out", "mirrored", "overwritten", "resourced",
+    "staged_product", "unprovable", "zero_division",
 ]  # fmt: skip
 
 Making = Callable[[Shape], Layout | Shape]
@@ -168,6 +169,19 @@ def laid_out(X: ConstView2[f32], Y: View2[f32], *, making: Making):
         scratch.store(scratch.load() * 3.0)
         scratch.store(mirrored_rows(scratch.load(), r, n) + 6.0)
         Y.at(coord(0, 0), shape(r, n)).store(mirrored_rows(scratch.load(), r, n))
+
+
+@tile.kernel
+def overwritten(X: ConstView2[f32], Y: View2[f32]):
+    """A quotient of the first contents, folded after the second ones were stored, then read again."""
+    r, n = axis("r", 4), axis("n", X.shape[1])
+    for nest in parallel(shape(cdiv(X.shape[0], 4))):
+        at = coord(nest.index() * 4, 0)
+        scratch = memory(f32, shape(r, n))
+        scratch.store(X[at, shape(r, n)])
+        quotient = scratch.load() / 3.0
+        scratch.store(zeros(f32, shape(r, n)) + 5.0)
+        Y.at(at, shape(r, n)).store(quotient - tile.reduce(quotient, n, maximum) + scratch.load())
 
 
 def zero_division(space: Shape) -> Layout:

@@ -38,6 +38,8 @@ def all_kernels() -> Iterator[tuple[str, Kernel]]:
         yield f"staged product {M}x{K}x{N}", kernels.staged_product.capture(*shapes)
     for columns in (1, 7, 37):
         yield f"incremented {columns}", kernels.incremented.capture(*square(37, columns))
+    for columns in (1, 37):
+        yield f"overwritten {columns}", kernels.overwritten.capture(*square(9, columns))
     for name, making in kernels.LAYOUTS.items():
         for columns in (1, 7, 37):
             yield f"{name} {columns}", kernels.laid_out.capture(*square(9, columns), making=making)
