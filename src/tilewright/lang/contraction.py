@@ -112,7 +112,8 @@ def matmul(a: object, b: object) -> SSAValue:
         raise _no_roles(problem, left, right)
     dtype = typed(a, "matmul").dtype
     wide = accumulator(dtype)
-    space = SpaceAttr.of([*x.axes[:-1], *(axis for axis in space_of(right).axes if axis.dim not in space_of(left).dims)])
+    fresh = (axis for axis in space_of(right).axes if axis.dim not in space_of(left).dims)
+    space = SpaceAttr.of([*x.axes[:-1], *fresh])
     return _rounded(emit(MmaOp(left, right, constant(wide, 0, space))).result, dtype)
 
 
