@@ -7,7 +7,6 @@ from xdsl.ir import Operation
 from tilewright.analysis.overlap import overlap_of
 from tilewright.core.abi import Usage
 from tilewright.core.codes.unsupported import (
-    HALF_ACCUMULATOR,
     LAYOUT_NOT_PROVED,
     MEMORY_RESOURCE,
     ROOT_NOT_ONE_PARALLEL,
@@ -21,14 +20,21 @@ from tilewright.ir.kernel import Kernel
 from tilewright.ir.layout_proof import MAX_POINTS, prove
 from tilewright.ir.location import span_of
 from tilewright.ir.ops import elementwise, memory, regions, tiles
-from tilewright.ir.types import ViewType, dtype_of, element_of, memory_type
+from tilewright.ir.types import ViewType, memory_type
 
 __all__ = ["ROUTE", "admit"]
 
 ROUTE = "xir"
 _SCOPES = ("auto", "worker")
 _RESOURCES = ("private", "auto")
-_ROOT_OPS = (tiles.ConstantOp, elementwise.ElementwiseOp, regions.ParallelOp, regions.YieldOp)
+_ROOT_OPS = (
+    elementwise.ElementwiseOp,
+    regions.ParallelOp,
+    regions.YieldOp,
+    tiles.ConstantOp,
+    tiles.ExtractOp,
+    tiles.MapOp,
+)
 
 
 def admit(kernel: Kernel) -> regions.ParallelOp:
@@ -66,8 +72,6 @@ def _operation(op: Operation) -> Iterator[Diagnostic]:
         yield from _memory(op)
     if isinstance(op, regions.ParallelOp) and op.scope is not None and op.scope.data not in _SCOPES:
         yield SCOPE_NOT_ON_ROUTE.at(span_of(op), scope=op.scope.data, route=ROUTE, allowed=", ".join(_SCOPES))
-    if isinstance(op, tiles.MmaOp) and dtype_of(element_of(op.c)).name in ("f16", "bf16"):
-        yield HALF_ACCUMULATOR.at(span_of(op), dtype=dtype_of(element_of(op.c)).name)
 
 
 def _memory(op: memory.MemoryAllocOp) -> Iterator[Diagnostic]:

@@ -63,7 +63,8 @@ WRITTEN_OVERLAP = Code(
 SCOPE_NOT_ON_ROUTE = Code(
     422,
     "the {route} route cannot bind a parallel region to the scope {scope}",
-    why="one worker thread runs each program; there are no cooperating threads that a scope could name. It knows {allowed}",
+    why="one worker thread runs each program; there are no cooperating threads that a scope could name. "
+    "It knows {allowed}",
     help="leave the scope out",
 )
 
@@ -79,13 +80,6 @@ MEMORY_RESOURCE = Code(
     "the {route} route has no Memory resource {resource}",
     why="manual memory belongs to one worker here; it knows {allowed}, and no class stands in for another",
     help="leave the resource out, or compile for a route that has it",
-)
-
-HALF_ACCUMULATOR = Code(
-    425,
-    "mma accumulates in {dtype}",
-    why="a chain of rounded half-width sums loses the answer: 4096 ones would add up to 2048 or 256",
-    help="accumulate in f32 and cast the result once",
 )
 
 BAD_PLAN_OPTION = Code(
@@ -123,16 +117,10 @@ BUDGET_EXCEEDED = Code(
     help="split the kernel, or raise max_operations",
 )
 
-TILE_TOO_LARGE = Code(
-    431,
-    "a program needs {size} bytes of scratch, more than max_scratch_bytes = {limit}",
-    why="tiles that are used more than once live in the scratch memory of their worker",
-    help="use smaller tiles, or raise max_scratch_bytes",
-)
-
 LAYOUT_NOT_PROVED = Code(
     432,
-    "the layout of a Memory of {elements} elements is not proved to be storage within the proof budget of {limit} points",
+    "the layout of a Memory of {elements} elements is not proved to be storage within the proof budget of {limit} "
+    "points",
     why="two elements that shared a cell would overwrite each other; what is neither affine nor linear in the bits "
     "of its coordinates is enumerated, up to the budget",
     help="use a layout that can be proved, such as strides or an XOR of coordinates, or a smaller memory",
