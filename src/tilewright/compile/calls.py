@@ -1,6 +1,5 @@
 """Direct calls: what was compiled for which arguments, and everything that happens when an argument is new."""
 
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -10,6 +9,7 @@ from typing import TypeVar, cast
 from tilewright.core.abi import CompileOptions
 from tilewright.core.codes.dispatch import CALL_ARGUMENTS
 from tilewright.core.errors import DispatchError, during
+from tilewright.core.locks import ChildLock
 from tilewright.core.source import user_span
 from tilewright.lang.annotations import ScalarAnnotation
 from tilewright.lang.guards import fingerprint, guards_of
@@ -79,7 +79,7 @@ class Calls:
     last: Compiled | None = None
     tables: dict[object, DirectTable | None] = field(default_factory=dict[object, "DirectTable | None"])
     _entries: dict[object, Compiled] = field(default_factory=dict[object, Compiled])
-    _lock: threading.RLock = field(default_factory=threading.RLock)  # type: ignore[valid-type]  # it is a function
+    _lock: ChildLock = field(default_factory=ChildLock)
 
     def compiled(self, bound: Bound) -> Compiled:
         """The code for these arguments, compiled now unless it was before. Threads that ask at once compile once."""
@@ -168,7 +168,7 @@ def usage_of(definition: KernelDefinition, method: str = "") -> str:
     return f"{definition.name}{method}({', '.join([*names, *config])})"
 
 
-_CREATION = threading.Lock()
+_CREATION = ChildLock()
 
 
 def default_device() -> Device:

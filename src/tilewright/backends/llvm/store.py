@@ -1,6 +1,5 @@
 """Compiled kernels by what they are made from: looked up in memory, then on disk, then made."""
 
-import threading
 from collections import OrderedDict
 from dataclasses import dataclass, replace
 
@@ -12,6 +11,7 @@ from tilewright.bridge.xir.options import XirOptions
 from tilewright.core.abi import CompileOptions
 from tilewright.core.config import config
 from tilewright.core.digest import compiler_digest, digest
+from tilewright.core.locks import ChildLock
 from tilewright.ir.kernel import Kernel
 from tilewright.ir.location import span_of
 
@@ -36,7 +36,7 @@ class _Memory:
 
     def __init__(self) -> None:
         self._kernels: OrderedDict[str, CompiledKernel] = OrderedDict()
-        self._lock = threading.Lock()
+        self._lock = ChildLock()
 
     def get(self, key: str) -> CompiledKernel | None:
         with self._lock:

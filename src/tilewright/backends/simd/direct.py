@@ -63,7 +63,7 @@ class _Machinery:
         library = compile_and_load(direct_module(host()).text(), EXPORTS, imports=imports, name="direct")
         library.keep()
         self._method = _Method(b"direct_call", library.address("direct_call"), _METH_FASTCALL, None)
-        self._make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(
+        self._make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.py_object)(
             ("PyCFunction_NewEx", ctypes.pythonapi)
         )
         self._ticks = ctypes.PYFUNCTYPE(ctypes.c_int64)(library.address("direct_ticks"))
@@ -72,9 +72,9 @@ class _Machinery:
         self._blocks: list[Array] = []
         os.register_at_fork(after_in_child=self._publish)
 
-    def entry(self, table: Array) -> Any:
-        """The function that serves a table, which it keeps alive."""
-        return self._make(ctypes.addressof(self._method), table, None)
+    def entry(self, table: Array, records: list[_Record]) -> Any:
+        """The function that serves a table. It keeps both alive, the records in the place of its module."""
+        return self._make(ctypes.addressof(self._method), table, records)
 
     def _long(self) -> int:
         """How many ticks make a long launch; 0, so that every launch is one, without a clock."""
@@ -110,7 +110,7 @@ class ArrayCalls:
         self._table = np.zeros(TABLE.records + CAPACITY, np.int64)
         self._table[TABLE.threshold] = machinery.threshold
         self._records: list[_Record] = []
-        self.entry = machinery.entry(self._table)
+        self.entry = machinery.entry(self._table, self._records)
 
     def add(self, shader: NativeShader, call: DirectCall, /) -> None:
         """As DirectTable.add; shaders of several launches, and calls with many arguments, are left to Python."""
@@ -124,7 +124,7 @@ class ArrayCalls:
             records = [record, *self._records[: CAPACITY - 1]]
             self._table[TABLE.records : TABLE.records + len(records)] = [_data(each.words) for each in records]
             self._table[TABLE.count] = len(records)
-            self._records = records  # the oldest goes only now
+            self._records[:] = records  # the oldest goes only now
 
 
 def array_calls() -> ArrayCalls | None:
@@ -159,9 +159,13 @@ def _is_read_right(array: Array) -> bool:
     known = [id(type(array)), array.__array_interface__["data"][0], id(array.dtype)]
     if (found, flags & 0xFFFF_FFFF, rank) != (known, array.flags.num, array.ndim):
         return False
-    lists = [word(address + at).value for at in (ARRAY.shape, ARRAY.strides)]
-    read = [tuple(word(at + 8 * axis).value for axis in range(rank)) for at in lists]
-    return read == [array.shape, array.strides]
+    if not rank:
+        return True
+    shape, strides = (word(address + at).value for at in (ARRAY.shape, ARRAY.strides))
+    if not shape or strides != shape + 8 * rank:  # NumPy keeps them together; nothing else is followed
+        return False
+    read = [word(shape + 8 * place).value for place in range(2 * rank)]
+    return read == [*array.shape, *array.strides]
 
 
 def _address(function: object) -> int:

@@ -14,6 +14,7 @@ from tilewright.backends.llvm.kernel import CompiledKernel, overlapping
 from tilewright.backends.simd.pool import WorkerPool, worker_pool
 from tilewright.backends.simd.scratch import ARENA
 from tilewright.core.abi import KernelMetadata, Report
+from tilewright.core.locks import ChildLock
 from tilewright.runtime.interface import Binding
 
 __all__ = ["DirectCode", "SIMDShader"]
@@ -50,7 +51,7 @@ class SIMDShader:
         self._sizes = tuple(argument.minimum_size_bytes for argument in compiled.metadata.arguments)
         self._make_careful = careful
         self._careful: SIMDShader | None = None
-        self._lock = threading.RLock()
+        self._lock = ChildLock()
 
     @property
     def metadata(self) -> KernelMetadata:
