@@ -6,7 +6,6 @@ Uncalibrated. A cost ranks legal plans; it never makes one legal.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from math import isfinite
 
 from xdsl.ir import Operation, SSAValue
 
@@ -51,8 +50,10 @@ class CostTerms:
 
 
 def score(work: Work, model: CostModel, *, programs: int, block: int, packet: int, workers: int) -> CostTerms:
-    """P programs in blocks of B, packets of W, on H workers: a*Q/h + m*Q/h + dispatch*waves + max(0, issued - Q/h)*(a
-    + m).
+    """P programs in blocks of B, packets of W, on H workers.
+
+    With h = min(blocks, H) workers at work, Q packets and waves of blocks:
+    a*Q/h + m*Q/h + dispatch*waves + max(0, issued - Q/h)*(a + m). Not finite when a coefficient overflows it.
     """
     if not programs:
         return CostTerms(0.0, 0.0, 0.0, 0.0)
@@ -62,10 +63,8 @@ def score(work: Work, model: CostModel, *, programs: int, block: int, packet: in
     waves = -(-blocks // active)
     issued = waves * -(-min(programs, block) // packet)
     excess = max(0.0, issued - packets / active) * (work.arithmetic + work.memory)
-    terms = CostTerms(
-        work.arithmetic * packets / active, work.memory * packets / active, model.block_dispatch * waves, excess
-    )
-    return terms if isfinite(terms.total) else CostTerms(float("inf"), 0.0, 0.0, 0.0)
+    share = packets / active
+    return CostTerms(work.arithmetic * share, work.memory * share, model.block_dispatch * waves, excess)
 
 
 def program_work(root: regions.ParallelOp, innermost: int, model: CostModel, width: int) -> Work:

@@ -208,8 +208,10 @@ def _same_access(load: LoadOp | MemoryLoadOp, store: Operation) -> bool:
     """Whether element by element both touch the same place of the view or memory."""
     if isinstance(load, MemoryLoadOp):
         return isinstance(store, MemoryStoreOp)
-    return isinstance(store, StoreOp) and space_of(load.result) == space_of(store.value) and all(
-        _same_number(a, b) for a, b in zip(load.origin, store.origin, strict=True)
+    return (
+        isinstance(store, StoreOp)
+        and space_of(load.result) == space_of(store.value)
+        and all(_same_number(a, b) for a, b in zip(load.origin, store.origin, strict=True))
     )
 
 

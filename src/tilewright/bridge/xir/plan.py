@@ -1,15 +1,15 @@
-"""`plan()`: enumerate every mapping in the declared finite space, reject what does not fit, score the rest, keep it
-all as data.
+"""`plan()`: enumerate every mapping in the declared finite space, reject what does not fit, score the rest.
 
-The space is lanes (along programs, or along tile axes) x root axis orders x programs per block. The answer is its
-exact minimum
-under the stated cost; ties go to the first candidate in enumeration order.
+All of it is kept as data. The space is lanes (along programs, or along tile axes) x root axis orders x programs per
+block. The answer is its exact minimum under the stated cost; ties go to the first candidate in enumeration order.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
-from math import factorial
+from math import factorial, isfinite
+
+from xdsl.ir import Operation, SSAValue
 
 from tilewright.analysis.access import Limits
 from tilewright.analysis.forms import forms_of
@@ -33,8 +33,9 @@ from tilewright.core.errors import PlanError
 from tilewright.core.machine import Machine
 from tilewright.ir.kernel import Kernel
 from tilewright.ir.location import span_of
-from tilewright.ir.ops.regions import CarryingOp, ParallelOp
-from tilewright.ir.types import is_tile
+from tilewright.ir.ops.regions import CarryingOp, ParallelOp, RegionOp
+from tilewright.ir.ops.tiles import MapOp
+from tilewright.ir.types import DimAttr, is_tile, space_of
 
 __all__ = ["Candidate", "Plan", "Rejection", "plan"]
 
@@ -139,21 +140,18 @@ def plan(
     """The cheapest legal mapping of an admitted kernel.
 
     `threads` is the number of workers, `threads_per_group` the exact number of programs of a task (0: open).
-    `may_alias` says that
-    arguments may overlap: loads then stay where they are written.
+    `may_alias` says that arguments may overlap: loads then stay where they are written.
 
-    Raises UnsupportedError for a kernel that the route does not take, PlanError for contradicting constraints
-    (TW427), a space over
-    budget (TW428) and a space without a legal candidate (TW429, with `.rejections`).
+    Raises UnsupportedError for a kernel that the route does not take, PlanError for contradicting constraints (TW427),
+    a space over budget (TW428) and a space without a legal candidate (TW429, with `.rejections`).
     """
     chosen = options if options is not None else XirOptions()
     root = admit(kernel)
     block = _fixed_block(kernel, chosen, threads_per_group)
     space = _Space(kernel, root, structure_of(kernel.op), machine, chosen, threads, block, may_alias)
-    orders = list(_orders(space))
     _check_budget(space)
     choices = [_decide(space, lanes) for lanes in _lane_choices(space)]
-    found = list(_enumerate(space, choices, orders))
+    found = list(_enumerate(space, choices, list(_orders(space))))
     candidates = tuple(item for item in found if isinstance(item, Candidate))
     rejected = tuple(item for item in found if isinstance(item, Rejection))
     if not candidates:
@@ -173,22 +171,15 @@ def _fixed_block(kernel: Kernel, options: XirOptions, threads_per_group: int) ->
 
 
 def _orders(space: _Space) -> Iterator[tuple[int, ...]]:
-    rank = space.root.space.rank
     wanted = space.options.root_axis_order
     if not wanted:
-        yield from (
-            permutations(range(rank)) if _count(rank) <= space.options.max_candidates else iter([tuple(range(rank))])
-        )
+        yield from permutations(range(space.root.space.rank))
         return
     labels = [space.kernel.label(dim) for dim in space.root.space.dims]
     if sorted(wanted) != sorted(labels):
         conflict = f"root_axis_order = {wanted} is no permutation of the root axes {tuple(labels)}"
         raise PlanError(PLAN_CONFLICT.at(span_of(space.root), conflict=conflict))
     yield tuple(labels.index(label) for label in wanted)
-
-
-def _count(rank: int) -> int:
-    return factorial(rank)
 
 
 def _blocks(space: _Space, lanes: Program | Element) -> tuple[int, ...]:
@@ -203,8 +194,7 @@ def _lane_choices(space: _Space) -> tuple[Program | Element, ...]:
 
 def _check_budget(space: _Space) -> None:
     """The size of the space, known before anything is searched."""
-    rank = space.root.space.rank
-    permuted = 1 if space.options.root_axis_order else _count(rank)
+    permuted = 1 if space.options.root_axis_order else factorial(space.root.space.rank)
     count = sum(
         len(_blocks(space, lanes)) * (permuted if isinstance(lanes, Program) else 1) for lanes in _lane_choices(space)
     )
@@ -274,10 +264,17 @@ def _fixed_dims(space: _Space, lanes: Program | Element) -> tuple[frozenset[int]
     """The dimensions that carry the asked-for label."""
     if isinstance(lanes, Program) or not lanes.axis:
         return frozenset(), None
-    labelled = {int(number) for number, label in space.kernel.op.labels.data.items() if label.data == lanes.axis}  # type: ignore[attr-defined]
-    if not labelled:
-        return frozenset(), f"no axis is called {lanes.axis}"
-    return frozenset(labelled), None
+    dims = {dim.number: dim for op in space.root.walk() for dim in _dims_of(op)}
+    labelled = frozenset(number for number, dim in dims.items() if space.kernel.label(dim) == lanes.axis)
+    return labelled, None if labelled else f"no axis is called {lanes.axis}"
+
+
+def _dims_of(op: Operation) -> Iterator[DimAttr]:
+    """Every dimension that an operation makes an index or a tile over."""
+    if isinstance(op, RegionOp | MapOp):
+        yield from op.space.dims
+    for value in op.results:
+        yield from space_of(value).dims if is_tile(value) else ()
 
 
 def _program_width(space: _Space) -> int:
@@ -288,12 +285,10 @@ def _program_width(space: _Space) -> int:
 
 
 def _enumerate(
-    space: _Space, choices: list[_Choice], orders: Iterable[tuple[int, ...]]
+    space: _Space, choices: Sequence[_Choice], orders: Sequence[tuple[int, ...]]
 ) -> Iterator[Candidate | Rejection]:
-    listed = list(orders)
     for choice in choices:
-        program = isinstance(choice.lanes, Program)
-        for order in listed if program else listed[:1]:
+        for order in orders if isinstance(choice.lanes, Program) else orders[:1]:
             work = _work(space, choice, order)
             for block in _blocks(space, choice.lanes):
                 yield _weigh(space, choice, order, block, work)
@@ -315,6 +310,8 @@ def _weigh(space: _Space, choice: _Choice, order: tuple[int, ...], block: int, w
     programs = space.root.space.volume
     workers = max(space.threads, 1)
     terms = score(work, space.options.cost, programs=programs, block=block, packet=packet, workers=workers)
+    if not isfinite(terms.total):
+        return Rejection(choice.lanes, order, block, "its cost is not a finite number")
     return Candidate(choice.lanes, order, block, terms)
 
 
@@ -374,11 +371,9 @@ def _notes(space: _Space, choice: _Choice) -> Iterator[str]:
             yield f"%{number} (line {span_of(value).line}): {kept}: {place.reason}"
 
 
-def _stands(value: object) -> bool:
-    owner = getattr(value, "owner", None)
-    return owner is None or not hasattr(owner, "results") or is_anchored(owner)
+def _stands(value: SSAValue) -> bool:
+    return not isinstance(value.owner, Operation) or is_anchored(value.owner)
 
 
 def _label(space: _Space, number: int) -> str:
-    label = space.kernel.op.labels.data.get(str(number))
-    return label.data if label is not None else f"d{number}"  # type: ignore[attr-defined]
+    return space.kernel.label(DimAttr.of(number))

@@ -45,9 +45,9 @@ _REGISTER_ROWS = 8
 
 
 def keeps_tiles(options: XirOptions, threads_per_group: int) -> bool:
-    """Whether a constraint speaks about the programs that the kernel itself has."""
-    literal = isinstance(options.lanes, Program) or options.root_axis_order or options.block_size
-    return bool(literal or threads_per_group or not options.retile)
+    """Whether a constraint speaks about the programs or the axes that the kernel itself has."""
+    named = isinstance(options.lanes, Program) or (options.lanes is not None and options.lanes.axis)
+    return bool(named or options.root_axis_order or options.block_size or threads_per_group or not options.retile)
 
 
 def retile(kernel: Kernel, threads: int) -> tuple[Kernel, Trace]:
