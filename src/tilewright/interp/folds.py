@@ -163,7 +163,7 @@ def _closed(op: ReduceOp) -> _Closed | None:
         if any(value in tied for user in inner.walk() for value in user.operands):
             tied.update(inner.results)
             steps.append(inner)
-        elif isinstance(inner, ParallelOp) or not _all_scalars(inner.results):
+        elif any(isinstance(each, ParallelOp) or not _all_scalars(each.results) for each in inner.walk()):
             return None
         else:
             free.append(inner)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.unit.interp.hand import Hand, View, space
 from tilewright import interp
-from tilewright.core.dtypes import bf16, f16, f32, f64, i8, i32, i64
+from tilewright.core.dtypes import bf16, boolean, f16, f32, f64, i8, i32, i64
 from tilewright.core.errors import EffectError
 from tilewright.ir.attrs import Policy
 from tilewright.ir.kernel import Kernel
@@ -246,3 +246,17 @@ def test_a_scan_of_two_states() -> None:
     z = np.zeros(8, "i4")
     interp.run(h.kernel(), [np.full(8, 2, "i4"), np.ones(8, "i4"), z])
     assert z.tolist() == [1, 3, 7, 15, 31, 63, 127, 255]
+
+
+def test_a_tile_inside_a_loop_inside_a_fold_is_no_closed_form() -> None:
+    """The loop has no results, so only its inside shows that iterations cannot be taken at once."""
+    h = Hand(x=View(f32, (4,), const=True), y=View(f32, (1,)))
+    with h.parallel(space(p=1)) as p:
+        with h.reduce(space(k=3), h.const(0)) as fold:
+            with h.serial(space(s=2)):
+                h.load(h.x, [h.index(0)], space(m=4), mask=h.const(1, boolean, space(m=4)))
+            fold.yields(h.do("add", fold.carries[0], h.const(2)))
+        h.set(h.y, p.indices, fold.results[0])
+    y = np.zeros(1, "f4")
+    interp.run(h.kernel(), [np.ones(4, "f4"), y])
+    assert y[0] == 6
