@@ -9,12 +9,13 @@ from xdsl.ir import Operation, SSAValue
 
 from tilewright.analysis.folds import ClosedFold, closed_fold_of
 from tilewright.analysis.forms import Form, Forms, FormUse, forms_of
+from tilewright.ir.attrs import Policy
 from tilewright.ir.effects import effect_of
 from tilewright.ir.location import span_of
 from tilewright.ir.ops import elementwise, regions, tiles
 from tilewright.ir.ops.base import Effect
 from tilewright.ir.rewrite import TilePass, TileRewriter
-from tilewright.ir.types import I64, AxisAttr, DimAttr, is_tile, space_of
+from tilewright.ir.types import I64, AxisAttr, DimAttr, dtype_of, element_of, is_tile, space_of
 from tilewright.passes.retile import Retiling, fresh_dim, label_like
 
 __all__ = ["Declined", "DissolveLoops"]
@@ -48,7 +49,8 @@ class DissolveLoops(TilePass):
 
     Rewrites: pipeline g:T { c -> mma(a[g*n + e], b[g*n + e], c) } → mma(a[E], b[E], init) with E:T*n.
 
-    Declines when: the domain has several axes; the body writes; a carry is read by anything but its own accumulation;
+    Declines when: the domain has several axes; the body writes; sums of floats meet a carry once a trip, in an order
+    that the loop does not give up (all but an unordered fold); a carry is read by anything but its own accumulation;
     an index
     matters other than as g*n + e; the blocked axis is folded elsewhere, or other axes are folded around it in order.
     """
@@ -123,12 +125,14 @@ def _accumulation(loop: regions.CarryingOp, index: int, carry: SSAValue) -> _Acc
             dims = tuple(dim for dim in space_of(user.a).dims if dim not in space_of(user.c).dims)
             return _Accumulation(user, dims, bool(user.reassociate.value.data))
         case elementwise.AddOp() | elementwise.MaxOp() | elementwise.MinOp():
-            return _folded(user, carry, index)
+            return _folded(loop, user, carry, index)
         case _:
             return Declined(f"carry {index} is not an accumulation")
 
 
-def _folded(op: elementwise.BinaryOp, carry: SSAValue, index: int) -> _Accumulation | Declined:
+def _folded(
+    loop: regions.CarryingOp, op: elementwise.BinaryOp, carry: SSAValue, index: int
+) -> _Accumulation | Declined:
     """`carry + fold(block)`: the same operation inside and outside, which regroups."""
     other = op.rhs if op.lhs is carry else op.lhs
     inner = other.owner
@@ -137,9 +141,19 @@ def _folded(op: elementwise.BinaryOp, carry: SSAValue, index: int) -> _Accumulat
         return Declined(f"carry {index} is not combined with a fold of the same kind")
     if not fold.may_permute:
         return Declined(f"the fold of carry {index} may not be regrouped")
+    if not _may_mix(loop, op):
+        return Declined(f"carry {index} is rounded once a trip, in the order of the trips")
     if sum(1 for _ in other.uses) != 1:
         return Declined(f"the fold of one block of carry {index} is read elsewhere")
     return _Accumulation(fold.map, fold.reduce.space.dims, may_regroup=True)
+
+
+def _may_mix(loop: regions.CarryingOp, op: elementwise.BinaryOp) -> bool:
+    """Whether contributions of different trips may meet before they meet the carry: where the loop is a fold that may
+    be regrouped, and where no grouping rounds.
+    """
+    rounds = isinstance(op, elementwise.AddOp) and dtype_of(element_of(op.result)).is_float
+    return not rounds or (isinstance(loop, regions.ReduceOp) and loop.policy.data is Policy.UNORDERED_TREE)
 
 
 def _common_axis(loop: regions.CarryingOp, accumulations: list[_Accumulation], forms: Forms) -> AxisAttr | Declined:

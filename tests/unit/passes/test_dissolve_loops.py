@@ -5,7 +5,7 @@ import pytest
 from examples.gallery.gemm import gemm
 from tests.unit.passes.tiling import applied, notes_of, same_meaning
 from tilewright import tile
-from tilewright.ir.ops.regions import PipelineOp, SerialOp
+from tilewright.ir.ops.regions import PipelineOp, ReduceOp
 from tilewright.ir.ops.tiles import MmaOp
 from tilewright.ir.types import space_of
 from tilewright.passes.dissolve_loops import DissolveLoops
@@ -38,20 +38,29 @@ def test_a_blocked_product_becomes_one_product() -> None:
 
 
 @tile.kernel
-def row_sums(X: ConstView2[f32], Y: View1[f32]):
+def row_sums(X: ConstView2[f32], Y: View1[f32], *, policy: str):
     r, c = axis("r", 3), axis("c", 4)
     for nest in parallel(shape(axis("g", cdiv(X.shape[0], 3)))):
         total = zeros(f32, shape(r))
-        for step in nest.serial(shape(axis("s", cdiv(X.shape[1], 4)))):
+        for step in nest.reduce(shape(axis("s", cdiv(X.shape[1], 4))), policy=policy):
             total = total + tile.reduce(X[coord(nest.index() * 3, step.index() * 4), shape(r, c)], c, add)
         Y.at(coord(nest.index() * 3), shape(r)).store(total)
 
 
 def test_partial_folds_of_the_same_kind_regroup() -> None:
-    kernel = row_sums.capture(tensor_shape(7, 10), tensor_shape(7))
+    kernel = row_sums.capture(tensor_shape(7, 10), tensor_shape(7), policy="unordered_tree")
     after, notes = applied(kernel, DissolveLoops())
     assert "fold over one axis of 12" in notes
-    assert not [op for op in after.op.walk() if isinstance(op, SerialOp)]
+    assert len([op for op in after.op.walk() if isinstance(op, ReduceOp)]) == 1
+
+
+@pytest.mark.parametrize("policy", ["ordered_tree", "fold_left"])
+def test_sums_of_floats_keep_the_order_of_the_loop(policy: str) -> None:
+    """Each trip adds one rounded sum to the total; a sum over all trips at once would be another one."""
+    kernel = row_sums.capture(tensor_shape(7, 10), tensor_shape(7), policy=policy)
+    after, notes = applied(kernel, DissolveLoops())
+    assert "rounded once a trip" in notes
+    assert len([op for op in after.op.walk() if isinstance(op, ReduceOp)]) == 2
 
 
 @tile.kernel
