@@ -254,7 +254,10 @@ def test_a_tile_inside_a_loop_inside_a_fold_is_no_closed_form() -> None:
     with h.parallel(space(p=1)) as p:
         with h.reduce(space(k=3), h.const(0)) as fold:
             with h.serial(space(s=2)):
-                h.load(h.x, [h.index(0)], space(m=4), mask=h.const(1, boolean, space(m=4)))
+                row = space(m=4)
+                with h.map(boolean, row) as mask:
+                    mask.yields(h.do("lt", mask.indices[0], h.index(3)))
+                h.load(h.x, [h.index(0)], row, mask=mask.results[0])
             fold.yields(h.do("add", fold.carries[0], h.const(2)))
         h.set(h.y, p.indices, fold.results[0])
     y = np.zeros(1, "f4")

@@ -1,0 +1,130 @@
+"""Random kernels, as text in the public language."""
+
+from collections.abc import Callable
+
+from tests.random.choices import Choices
+from tests.random.scope import Program, Scope, Variable, Writer
+from tests.random.statements import STATEMENTS, load, store
+
+__all__ = ["program"]
+
+HEADER = """from tilewright import tile
+from tilewright.tile import *
+"""
+_TABLE: tuple[Callable[[Writer, Scope], None], ...] = tuple(each for each, weight in STATEMENTS for _ in range(weight))
+
+
+def program(choices: Choices) -> Program:
+    """A kernel of one root parallel. The same choices give the same text."""
+    w = Writer(choices)
+    for _ in range(3 if choices.chance(75) else 2):
+        w.axis("a", choices.pick((4, 1, 3, 5, 7, 8, 9, 16, 17, 20)))
+    roots = [w.axis("g", choices.pick((2, 1, 3, 5))) for _ in range(2 if choices.chance(30) else 1)]
+    scope = Scope("n0", {root: w.axes[root] for root in roots}, [], 1, "parallel", tuple(roots))
+    w.lines.append(f"    for n0 in parallel(shape({', '.join(roots)})):")
+    for _ in range(2):
+        load(w, scope)
+    _block(w, scope, 2 + choices.below(5))
+    _results(w, scope)
+    w.traits[f"depth {_depth(w)}"] += 1
+    return Program(_text(w), tuple(w.arguments), tuple(choices.drawn), w.traits)
+
+
+def _depth(w: Writer) -> int:
+    return max((len(line) - len(line.lstrip())) // 4 for line in w.lines)
+
+
+def _block(w: Writer, scope: Scope, count: int) -> None:
+    for _ in range(count):
+        if scope.depth < 4 and not scope.guarded and w.choices.chance(28):
+            _region(w, scope)
+        elif not scope.guarded and w.choices.chance(6):
+            _if(w, scope)
+        else:
+            w.choices.pick(_TABLE)(w, scope)
+
+
+def _region(w: Writer, scope: Scope) -> None:
+    kind = w.choices.pick(("serial", "serial", "pipeline", "reduce", "parallel"))
+    axes = [w.axis("s", w.choices.pick((2, 1, 3, 0, 4))) for _ in range(2 if w.choices.chance(25) else 1)]
+    policy = ""
+    if kind == "reduce":
+        order = w.choices.pick(("fold_left", "fold_right"))
+        policy = f", policy=tile.{order}"
+        w.traits[f"policy {order}"] += 1
+    if kind == "pipeline":
+        policy = w.choices.pick((", window=2", "", ", window=3, interval=2"))
+    handle = w.fresh("n")
+    domain = f"shape({', '.join(axes)})"
+    carried = _carried(w, scope) if kind != "parallel" else []
+    w.line(scope, f"for {handle} in {scope.handle}.{kind}({domain}{policy}):")
+    inner = scope.inner(handle, {axis: w.axes[axis] for axis in axes}, kind)
+    if w.choices.chance(60):
+        load(w, inner)
+    _block(w, inner, 1 + w.choices.below(3))
+    _yield(w, inner, carried)
+    if kind == "parallel" or w.choices.chance(25):
+        if kind == "reduce":
+            w.line(inner, "pass")
+        else:
+            store(w, inner)
+    w.traits[f"region {kind}"] += 1
+    w.traits["regions"] += 1
+
+
+def _carried(w: Writer, scope: Scope) -> list[Variable]:
+    """Up to three names of the block around, which the region will bind anew."""
+    tiles = scope.rebindable()
+    chosen: list[Variable] = []
+    for _ in range(min(len(tiles), 1 + w.choices.below(3))):
+        v = w.choices.pick(tiles)
+        if v not in chosen:
+            chosen.append(v)
+    return chosen
+
+
+def _yield(w: Writer, scope: Scope, carried: list[Variable]) -> None:
+    """One assignment to all: swaps, one value twice, values of the iteration."""
+    if not carried:
+        return
+    values = [w.choices.pick(_alike(scope, v)) for v in carried]
+    if all(value.name == v.name for value, v in zip(values, carried, strict=True)):
+        v = carried[0]
+        grown = f"{v.name} + {v.name}" if v.dtype != "boolean" else f"~{v.name}"
+        w.line(scope, f"{v.name} = {grown}")
+    else:
+        w.line(scope, f"{', '.join(v.name for v in carried)} = {', '.join(value.name for value in values)}")
+    w.traits["carries"] += len(carried)
+
+
+def _alike(scope: Scope, v: Variable) -> list[Variable]:
+    return [each for each in reversed(scope.variables) if each.dtype == v.dtype and each.axes == v.axes]
+
+
+def _if(w: Writer, scope: Scope) -> None:
+    """A condition of a coordinate; the arms bind a name of the block around anew, or store."""
+    own = scope.rebindable()
+    v = w.choices.pick(own) if own else load(w, scope)
+    index = w.choices.pick(list(scope.indices))
+    w.line(scope, f"if {scope.handle}.index({index}) {w.choices.pick(('>', '<', '=='))} {w.choices.below(3)}:")
+    for arm in range(2 if w.choices.chance(40) else 1):
+        if arm:
+            w.line(scope, "else:")
+        inner = scope.inner(scope.handle, {}, "arm")
+        inner.guarded = True
+        w.choices.pick(_TABLE)(w, inner)
+        w.line(inner, f"{v.name} = {w.choices.pick(_alike(inner, v)).name}")
+    w.traits["if"] += 1
+
+
+def _results(w: Writer, scope: Scope) -> None:
+    """Whatever is left in sight at the end may be stored; one thing at least is."""
+    for v in scope.variables[-3:]:
+        store(w, scope, v)
+
+
+def _text(w: Writer) -> str:
+    parameters = [f"    {a.name}: {'Const' if a.const else ''}View{len(a.shape)}[{a.dtype}]," for a in w.arguments]
+    axes = [f"    {name} = axis({name!r}, {extent})" for name, extent in w.axes.items()]
+    ones = [f"    o{place} = axis('o{place}', 1)" for place in range(6)]
+    return "\n".join([HEADER, "", "@tile.kernel", "def program(", *parameters, "):", *axes, *ones, *w.lines, ""])
