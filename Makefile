@@ -8,7 +8,7 @@ VENV := .venv/.installed
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo cases test test-all check fmt lint types arch golden-accept docs bench clean lock
+.PHONY: help setup demo cases test test-all mutants check fmt lint types arch golden-accept docs bench clean lock
 
 help: ## list the targets
 	@awk -F ': .*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,6 +34,9 @@ test: $(VENV) ## the fast tests
 
 test-all: $(VENV) ## every test, with more random examples
 	$(BIN)/python -m pytest -n $(JOBS) --hypothesis-profile=thorough
+
+mutants: $(VENV) ## plant 30 faults in the rule tables, one at a time; every one must be caught by a fast test
+	@$(BIN)/python -m tests.mutation.run
 
 check: lint types arch docs test ## everything a change must pass
 

@@ -1,0 +1,127 @@
+"""Plants faults in the rule tables, one at a time, and runs the tests that should see them: `make mutants`.
+
+`python -m tests.mutation.run [--list] [--count N] [--seed S] [--jobs J] [WORD]` draws N of the sites (of those that
+contain WORD), changes a copy of the sources, and runs the fast tests of that part until one fails. It prints who caught
+each fault, and the survivors; the exit status counts them.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from random import Random
+
+from tests.mutation.sites import Site, planted, sites_of
+
+__all__ = ["RULE_TABLES", "TESTS", "all_sites", "drawn"]
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = Path("src/tilewright")
+RULE_TABLES = ("bridge/xir/lower", "xir/passes", "backends/llvm/emit", "interp")
+ROUTE = ("tests/unit/bridge", "tests/differential", "tests/random", "tests/cases")
+TESTS = {
+    "bridge/xir/lower": ROUTE,
+    "xir/passes": ("tests/unit/xir", "tests/golden/xir", *ROUTE),
+    "backends/llvm/emit": ("tests/unit/backends/llvm", *ROUTE),
+    "interp": ("tests/unit/interp", "tests/differential/interp_cases", "tests/differential/interp_gallery", *ROUTE),
+}
+COUNT, SEED, TIMEOUT_S = 30, 2024, 900
+
+
+def all_sites(root: Path = ROOT) -> list[Site]:
+    """Every site of every rule table."""
+    found: list[Site] = []
+    for table in RULE_TABLES:
+        for path in sorted((root / SOURCES / table).rglob("*.py")):
+            found += sites_of(path, str(path.relative_to(root)))
+    return found
+
+
+def drawn(sites: list[Site], count: int, seed: int) -> list[Site]:
+    """As many of each kind as fit, by a fixed seed."""
+    kinds: dict[str, list[Site]] = {}
+    for site in sites:
+        kinds.setdefault(site.kind, []).append(site)
+    random = Random(seed)
+    piles = [random.sample(each, len(each)) for _, each in sorted(kinds.items())]
+    chosen: list[Site] = []
+    while len(chosen) < min(count, len(sites)):
+        for pile in piles:
+            if pile and len(chosen) < count:
+                chosen.append(pile.pop())
+    return chosen
+
+
+def verdict(site: Site) -> str:
+    """The first test that fails with the fault, or nothing."""
+    with tempfile.TemporaryDirectory(prefix="tilewright-mutant-") as folder:
+        copy = Path(folder)
+        for name in ("src", "tests", "examples"):
+            shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+        for name in ("docs", "pyproject.toml", ".venv"):
+            (copy / name).symlink_to(ROOT / name)
+        changed = copy / site.file
+        changed.write_text(planted(changed.read_text(), site))
+        tests = next(each for table, each in TESTS.items() if f"/{table}/" in site.file)
+        return next((found for each in tests if (found := _caught(copy, each))), "")
+
+
+def _caught(copy: Path, tests: str) -> str:
+    if not (copy / tests).exists():
+        return ""
+    settings = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(copy / "src"), str(copy)]),
+        "TILEWRIGHT_TESTED": str(copy),
+    }
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-m", "not slow", "-p", "no:cacheprovider", "--tb=no", tests]
+    try:
+        done = subprocess.run(
+            command, cwd=copy, env=settings, capture_output=True, text=True, timeout=TIMEOUT_S, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return f"{tests} does not end"
+    if done.returncode == 0:
+        return ""
+    failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    return failed[0].split(" - ")[0] if failed else f"{tests} ends with {done.returncode}"
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+def main() -> int:
+    """The number of survivors."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("word", nargs="?", default="")
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--count", type=int, default=COUNT)
+    parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
+    options = parser.parse_args()
+    sites = [site for site in all_sites() if options.word in str(site)]
+    _say(f"{len(sites)} sites: {dict(Counter(site.kind for site in sites))}")
+    if options.list:
+        _say("\n".join(map(str, sites)))
+        return 0
+    chosen = drawn(sites, options.count, options.seed)
+    survivors: list[Site] = []
+    with ThreadPoolExecutor(options.jobs) as pool:
+        for site, found in zip(chosen, pool.map(verdict, chosen), strict=True):
+            _say(f"{site}\n    {found or 'SURVIVED'}")
+            if not found:
+                survivors.append(site)
+    _say(f"{len(chosen) - len(survivors)} of {len(chosen)} faults were caught")
+    _say("\n".join(f"survivor: {site}" for site in survivors) or "no survivor")
+    return len(survivors)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
