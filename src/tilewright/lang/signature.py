@@ -84,13 +84,30 @@ class KernelSignature:
         """Matches arguments with parameters. Raises CaptureError (TW108) where Python would raise a TypeError."""
         try:
             bound = self.python.bind(*arguments, **keywords)
-        except TypeError as error:
-            raise self._bad_arguments(str(error)) from None
+        except TypeError:
+            raise self._bad_arguments(self._misfit(len(arguments), keywords)) from None
         bound.apply_defaults()
         names = {parameter.name for parameter in self.parameters}
         shapes = tuple(self._shape(parameter, bound.arguments[parameter.name]) for parameter in self.parameters)
         config = {name: value for name, value in bound.arguments.items() if name not in names}
         return BoundArguments(shapes, config)
+
+    def _misfit(self, positional: int, keywords: Mapping[str, object]) -> str:
+        """What keeps arguments from binding. Python words it otherwise from version to version."""
+        names = [name for name, each in self.python.parameters.items() if each.kind is not each.KEYWORD_ONLY]
+        if positional > len(names):
+            return f"{positional} positional arguments are given, and it takes {len(names)}"
+        unknown = [name for name in keywords if name not in self.python.parameters]
+        if unknown:
+            return f"it has no parameter {unknown[0]}"
+        twice = [name for name in names[:positional] if name in keywords]
+        if twice:
+            return f"the argument {twice[0]} is given twice"
+        given = {*names[:positional], *keywords}
+        missing = [
+            name for name, each in self.python.parameters.items() if name not in given and each.default is each.empty
+        ]
+        return f"the argument {missing[0]} is missing"
 
     def _shape(self, parameter: ParameterDefinition, value: object) -> TensorShape | None:
         if value is None and parameter.annotation.optional:

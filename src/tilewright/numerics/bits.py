@@ -47,7 +47,8 @@ def ulp_distance(dtype: type[DType], a: Array, b: Array) -> Array:
     apart = np.maximum(a_size, b_size) - np.minimum(a_size, b_size)
     distance = np.where(a_negative == b_negative, apart, a_size + b_size)
     a_nan, b_nan = _is_nan(a), _is_nan(b)
-    return np.where(a_nan | b_nan, np.where(a_nan & b_nan, 0, np.iinfo(np.uint64).max), distance).astype(np.uint64)
+    of_nan = np.where(a_nan & b_nan, np.uint64(0), np.uint64(2**64 - 1))
+    return np.where(a_nan | b_nan, of_nan, distance).astype(np.uint64)
 
 
 def _unsigned(dtype: type[DType]) -> np.dtype[Any]:

@@ -317,3 +317,25 @@ def test_a_scope_lies_inside_the_one_around_it(outer: str, inner: str | None, co
         return
     scopes = [op.scope.data for op in every(scoped.capture(tensor_shape(2, 2)), ParallelOp) if op.scope is not None]
     assert scopes == [outer, inner]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "keywords", "problem"),
+    [
+        (3, {"scale": 1.0}, "3 positional arguments are given, and it takes 2"),
+        (2, {"size": 1.0, "scale": 1.0}, "it has no parameter size"),
+        (2, {"A": None, "scale": 1.0}, "the argument A is given twice"),
+        (1, {"scale": 1.0}, "the argument C is missing"),
+        (2, {}, "the argument scale is missing"),
+    ],
+)
+def test_arguments_that_do_not_fit_are_told_in_our_words(
+    arguments: int, keywords: dict[str, object], problem: str
+) -> None:
+    @tile.kernel
+    def scaled(A: ConstView1[f32], C: View1[f32], *, scale: float, offset: float = 0.0):
+        for nest in parallel(shape(A.shape[0])):
+            C[nest.index()].store(A[nest.index()].load() * scale + offset)
+
+    with pytest.raises(CaptureError, match=rf"TW108.*{problem}\n"):
+        scaled.capture(*[tensor_shape(4)] * arguments, **keywords)
