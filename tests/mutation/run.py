@@ -13,6 +13,7 @@ import sys
 import tempfile
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from itertools import repeat
 from pathlib import Path
 from random import Random
 
@@ -57,14 +58,18 @@ def drawn(sites: list[Site], count: int, seed: int) -> list[Site]:
     return chosen
 
 
-def verdict(site: Site) -> str:
-    """The first test that fails with the fault, or nothing."""
+def _copied(root: Path, copy: Path) -> None:
+    for name in ("src", "tests", "examples"):
+        shutil.copytree(root / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("docs", "pyproject.toml", ".venv"):
+        (copy / name).symlink_to(ROOT / name)
+
+
+def verdict(root: Path, site: Site) -> str:
+    """The first test that fails with the fault in a copy of `root`, or nothing."""
     with tempfile.TemporaryDirectory(prefix="tilewright-mutant-") as folder:
         copy = Path(folder)
-        for name in ("src", "tests", "examples"):
-            shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
-        for name in ("docs", "pyproject.toml", ".venv"):
-            (copy / name).symlink_to(ROOT / name)
+        _copied(root, copy)
         changed = copy / site.file
         changed.write_text(planted(changed.read_text(), site))
         tests = next(each for table, each in TESTS.items() if f"/{table}/" in site.file)
@@ -106,15 +111,26 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     options = parser.parse_args()
-    sites = [site for site in all_sites() if options.word in str(site)]
-    _say(f"{len(sites)} sites: {dict(Counter(site.kind for site in sites))}")
-    if options.list:
-        _say("\n".join(map(str, sites)))
-        return 0
-    chosen = drawn(sites, options.count, options.seed)
+    with tempfile.TemporaryDirectory(prefix="tilewright-mutants-") as folder:
+        base = Path(folder)  # sources that change meanwhile would be caught, too
+        _copied(ROOT, base)
+        sites = [site for site in all_sites(base) if options.word in str(site)]
+        _say(f"{len(sites)} sites: {dict(Counter(site.kind for site in sites))}")
+        if options.list:
+            _say("\n".join(map(str, sites)))
+            return 0
+        return _judged(base, drawn(sites, options.count, options.seed), options.jobs)
+
+
+def _judged(base: Path, chosen: list[Site], jobs: int) -> int:
     survivors: list[Site] = []
-    with ThreadPoolExecutor(options.jobs) as pool:
-        for site, found in zip(chosen, pool.map(verdict, chosen), strict=True):
+    with ThreadPoolExecutor(jobs) as pool:
+        tests = list(dict.fromkeys(each for group in TESTS.values() for each in group))
+        without = [found for found in pool.map(_caught, repeat(base), tests) if found]
+        if without:
+            _say(f"these fail without a fault: {', '.join(without)}")
+            return len(chosen)
+        for site, found in zip(chosen, pool.map(verdict, repeat(base), chosen), strict=True):
             _say(f"{site}\n    {found or 'SURVIVED'}")
             if not found:
                 survivors.append(site)

@@ -19,6 +19,7 @@ PREDICATES = {
 FILLS = ("fill", "passthru", "otherwise", "poison")
 GUARDS = ("mask", "where", "guards", "predicate", "condition")
 TAIL_WORDS = ("extent", "bound", "limit", "rest", "tail", "lanes", "width", "count", "active", "last", "packets")
+_BESIDE: dict[type[ast.cmpop], str] = {ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">"}
 CASTS = ("extf", "truncf", "trunci", "widened", "narrowed", "widened_to_float", "narrowed_from_float", "to_float")
 
 
@@ -110,7 +111,7 @@ def _yields(node: ast.AST) -> Iterator[Fault]:
 def _tails(node: ast.AST) -> Iterator[Fault]:
     """One more, or one less, where something ends."""
     if isinstance(node, ast.Compare) and len(node.ops) == 1 and _about(node, TAIL_WORDS):
-        other = {ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">"}.get(type(node.ops[0]))
+        other = _BESIDE.get(type(node.ops[0]))
         if other:
             yield "tail", node, f"{ast.unparse(node.left)} {other} {ast.unparse(node.comparators[0])}"
     if (
