@@ -9,7 +9,8 @@ import pytest
 from tests.differential.kernels_control import ARGUMENTS, KERNELS
 from tests.differential.on_device import run_on_device
 from tests.differential.test_xir_route import WAYS
-from tilewright.bridge.xir import lower, plan
+from tilewright.bridge.xir.lower.kernel import lower
+from tilewright.bridge.xir.plan import plan
 from tilewright.interp.run import run as interpret
 from tilewright.xir.interp import run as run_xir
 from tilewright.xir.passes.pipelines import CPU_PIPELINE, run_pipeline

@@ -9,7 +9,6 @@ from tilewright.core.codes.types import REDUCER_LAW
 from tilewright.core.dtypes import DType
 from tilewright.core.errors import TileTypeError, during
 from tilewright.core.source import user_span
-from tilewright.interp.run import run
 from tilewright.lang.reducer_laws import OPERANDS, Law, law_kernel, laws_of
 from tilewright.lang.reducers import Reducer
 from tilewright.lang.state_reducer import StateReducer, reducer
@@ -37,6 +36,8 @@ def check_reducer(
 
     A law that passes is not proved. Raises TileTypeError: TW227 with a counterexample, TW225 for states of other types.
     """
+    from tilewright.interp.run import run  # the language loads no interpreter before it is asked for
+
     states = _with_states(reducer, elements)
     folded = tuple(elements) or states.state
     with during(f"checking the laws of {states.name}"):
