@@ -149,7 +149,7 @@ def picked(X: ConstView1[f32], idx: ConstView1[i64], Y: View1[f32]):
     e, j = axis("e", X.shape[0]), axis("j", idx.shape[0])
     for _ in parallel(shape(1)):
         x, at = X[coord(0), shape(e)], idx[coord(0), shape(j)]
-        Y.at(coord(0), shape(j)).store(tile.reindex(x, shape(j), lambda p: coord(at.at(p))))  # noqa: B023
+        Y.at(coord(0), shape(j)).store(tile.reindex(x, shape(j), lambda p: coord(at.at(p))))
 
 
 @case("C22", Tag.EITHER, "x[-1] by an index array", says=("-1", "3"))

@@ -1,7 +1,5 @@
 """Loops that carry values in every shape: swapped, rotated, repeated, read after their update, of every type."""
 
-# ruff: noqa: B023  the function of a map runs while the map is captured
-
 from tilewright import tile
 from tilewright.ir.kernel import Kernel
 from tilewright.tile import (

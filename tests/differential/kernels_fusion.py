@@ -1,7 +1,5 @@
 """Tiles that the fold which reads them first may compute on its way, and everything that must stop it."""
 
-# ruff: noqa: B023  the function of a map runs while the map is captured
-
 from tilewright import tile
 from tilewright.ir.kernel import Kernel
 from tilewright.tile import (

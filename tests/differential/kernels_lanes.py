@@ -1,7 +1,5 @@
 """Programs, guards and lanes that meet at odd places: ragged roots, integers that wrap, empty extents."""
 
-# ruff: noqa: B023  the function of a map runs while the map is captured
-
 from tilewright import tile
 from tilewright.ir.kernel import Kernel
 from tilewright.tile import (

@@ -1,7 +1,5 @@
 """Contractions in every orientation, of every type, with extents of 0 and 1, and with operands that others use too."""
 
-# ruff: noqa: B023  the function of a map runs while the map is captured
-
 from tilewright import tile
 from tilewright.ir.kernel import Kernel
 from tilewright.tile import (

@@ -1,7 +1,5 @@
 """Kernels whose loads must not be overtaken: what a tile holds is what the view held where the load is written."""
 
-# ruff: noqa: B023  the function of a map runs while the map is captured
-
 from tilewright import tile
 from tilewright.ir.kernel import Kernel
 from tilewright.tile import (

@@ -1,7 +1,5 @@
 """Small kernels, each there for one thing that lowering can get wrong."""
 
-# ruff: noqa: B023  the function of a map runs while the map is captured
-
 from tilewright import tile
 from tilewright.ir.kernel import Kernel
 from tilewright.tile import (

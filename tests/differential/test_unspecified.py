@@ -53,7 +53,7 @@ def picked(X: ConstView1[f32], I: ConstView1[i64], Y: View1[f32]):
     e, n = axis("e", X.shape[0]), axis("n", I.shape[0])
     for _ in parallel(shape(1)):
         x, at = X[coord(0), shape(e)] * 2.0, I[coord(0), shape(n)]
-        chosen = tile.map(f32, shape(n), lambda p: x.at(coord(at.at(coord(p.index(n))))))  # noqa: B023  runs at once
+        chosen = tile.map(f32, shape(n), lambda p: x.at(coord(at.at(coord(p.index(n))))))
         Y.at(coord(0), shape(n)).store(chosen)
 
 

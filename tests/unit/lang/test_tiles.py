@@ -110,7 +110,7 @@ def test_a_map_decorates_a_body_of_several_statements() -> None:
             def sums(e: tile.Nest) -> tile.Scalar:
                 total = scalar(f32, 0.0)
                 for step in e.reduce(shape(n)):
-                    total = total + x.at(step)  # noqa: B023  the body runs where it stands
+                    total = total + x.at(step)
                 return total if e.index(m) > 0 else total * -1.0
 
             Y.at(coord(0, 0), sums.shape).store(sums)
