@@ -149,6 +149,8 @@ def _no_array(value: object, place: Place, reason: str) -> DispatchError:
 
 def _why_not(value: object) -> str:
     """Why this cannot be an array; empty when it may be one."""
+    if type(value) is np.ndarray:  # first, because NumPy imports its masked arrays when they are named
+        return ""
     if isinstance(value, np.ma.MaskedArray):
         return "its mask would be lost"
     if isinstance(value, TensorShape):

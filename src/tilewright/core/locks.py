@@ -1,10 +1,15 @@
-"""Locks that a fork cannot leave locked for good."""
+"""What a fork cannot leave locked for good."""
 
 import os
 import threading
 import weakref
 
-__all__ = ["ChildLock"]
+__all__ = ["LATE_IMPORTS", "ChildLock"]
+
+LATE_IMPORTS = threading.RLock()
+"""Held by imports inside functions. Forks wait for it: Python itself leaves the lock of a half imported module locked
+in a child, whose own import of the module would then wait for ever.
+"""
 
 
 class ChildLock:
@@ -44,3 +49,6 @@ def _after_fork_in_child() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork_in_child)
+    os.register_at_fork(
+        before=LATE_IMPORTS.acquire, after_in_parent=LATE_IMPORTS.release, after_in_child=LATE_IMPORTS.release
+    )

@@ -1,12 +1,12 @@
 """A captured kernel: its module and what is asked of it."""
 
 from dataclasses import dataclass
-from functools import cached_property
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import SSAValue
 
 from tilewright.core.codes.internal import MALFORMED_IR
+from tilewright.core.computed import computed
 from tilewright.core.dtypes import DType
 from tilewright.core.errors import InternalError
 from tilewright.core.source import UNKNOWN
@@ -38,7 +38,7 @@ class Kernel:
     name: str
     rewritten_source: str = ""
 
-    @cached_property
+    @computed
     def op(self) -> KernelOp:
         """The one `tile.kernel` of the module. Raises InternalError (TW921) when there is none or several."""
         found = [op for op in self.module.body.block.ops if isinstance(op, KernelOp)]
@@ -52,7 +52,7 @@ class Kernel:
         names = self.op.parameters.data
         return tuple(_parameter(name.data, arg) for name, arg in zip(names, self.op.body.block.args, strict=True))
 
-    @cached_property
+    @computed
     def hash(self) -> str:
         """The structural hash of the module (see `ir.hash`)."""
         return structural_hash(self.module)

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute, SSAValue
 
 from tilewright.core.codes.capture import KERNEL_RESULT, MISSING_ROOT, NO_SOURCE, REGION_LEFT, REGION_SYNTAX
+from tilewright.core.computed import computed
 from tilewright.core.errors import CaptureError, during
 from tilewright.core.source import Span
 from tilewright.ir.kernel import Kernel
@@ -82,7 +83,7 @@ class KernelDefinition:
         """The text that runs at capture."""
         return self._rewritten.source
 
-    @functools.cached_property
+    @computed
     def _rewritten(self) -> Rewritten:
         return rewritten(self.function)
 

@@ -7,6 +7,7 @@ from typing import cast
 
 from tilewright.core.codes.dispatch import UNKNOWN_DEVICE
 from tilewright.core.errors import DispatchError
+from tilewright.core.locks import LATE_IMPORTS
 from tilewright.core.source import user_span
 
 from .interface import DeviceInterface
@@ -26,4 +27,6 @@ def open_device(name: str) -> DeviceInterface:
     if name not in DEVICES:
         raise DispatchError(UNKNOWN_DEVICE.at(user_span(), name=name, known=", ".join(DEVICES)))
     module, _, constructor = DEVICES[name].partition(":")
-    return cast("DeviceInterface", getattr(import_module(module), constructor)())
+    with LATE_IMPORTS:
+        make = getattr(import_module(module), constructor)
+    return cast("DeviceInterface", make())

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tilewright.core.codes.toolchain import LLVM_NO_TARGET
 from tilewright.core.errors import ToolchainError
+from tilewright.core.locks import LATE_IMPORTS
 from tilewright.core.source import UNKNOWN
 
 if TYPE_CHECKING:
@@ -37,7 +38,8 @@ APPLE_M1 = Target("arm64-apple-macosx14.0.0", "apple-m1")
 @cache
 def host() -> Target:
     """The processor this process runs on."""
-    from tilewright.backends.llvm._llvmlite import llvm
+    with LATE_IMPORTS:
+        from tilewright.backends.llvm._llvmlite import llvm
 
     return Target(llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
 
@@ -45,7 +47,8 @@ def host() -> Target:
 @cache
 def toolchain_version() -> str:
     """Versions of llvmlite and LLVM, for cache keys."""
-    from tilewright.backends.llvm._llvmlite import VERSION
+    with LATE_IMPORTS:
+        from tilewright.backends.llvm._llvmlite import VERSION
 
     return VERSION
 
