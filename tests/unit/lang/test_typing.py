@@ -13,12 +13,16 @@ from typing import assert_type
 
 from tilewright import tile
 from tilewright.tile import (
-    ConstView1, ConstView2, Nest, Scalar, Tile, View2, axis, coord, exp, f32, parallel, reduce, shape, where,
+    ConstView1, ConstView2, Nest, Scalar, Tile, View2, axis, coord, exp, f32, i64, parallel, reduce, reducer, scan,
+    shape, where,
 )
 
 
 @tile.kernel
-def k(A: ConstView2[f32], B: ConstView2, C: View2[f32], bias: ConstView1[f32] | None = None, *, bm: int = 4):
+def k(
+    A: ConstView2[f32], B: ConstView2, C: View2[f32], alpha: Scalar[f32], beta: Scalar,
+    bias: ConstView1[f32] | None = None, *, bm: int = 4,
+):
     assert_type(A.shape, tuple[int, int])
     m, n = axis("m", bm), axis("n", B.shape[1])
     for nest in parallel(shape(m)):
@@ -35,6 +39,13 @@ def k(A: ConstView2[f32], B: ConstView2, C: View2[f32], bias: ConstView1[f32] | 
         assert_type(tile.maximum(a, 0), Tile)
         assert_type(reduce(a, n, tile.add), Tile)
         assert_type(A[0, nest.index()].load(), Scalar)
+        assert_type(a * alpha + alpha * a - beta, Tile)
+        if alpha > 0:
+            a = a * beta
+        first = reducer(state=(f32, i64), identity=(0, -1), merge=lambda x, _: x, lift=lambda x: (x, 0))
+        value, _ = reduce(a, n, first, policy="fold_left")
+        assert_type(value, Tile)
+        assert_type(scan(a, n, reducer(state=f32, identity=0, merge=lambda x, y: x + y)), Tile)
         if bias is not None:
             a = a + bias[coord(0), shape(n)]
         C.at(coord(0, 0), shape(m, n)).store(a)
