@@ -1,13 +1,15 @@
 import enum
+import os
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from tilewright.core import digest as module
-from tilewright.core.digest import compiler_digest, digest
+from tilewright.core.digest import compiler_digest, digest, sources_digest
 from tilewright.core.dtypes import f16, f32
 from tilewright.core.errors import InternalError
 
@@ -104,3 +106,31 @@ def test_the_compiler_has_one_digest() -> None:
     assert compiler_digest() == module.COMPILER_DIGEST
     assert len(compiler_digest()) == 64
     assert not hasattr(module, "OTHER_DIGEST")
+
+
+def _edit(file: Path, text: str) -> float:
+    """Writes a file as if an hour ago, and says when its process may have loaded it."""
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(text)
+    before = time.time() - 3600
+    os.utime(file, (before, before))
+    return time.time() - 1800
+
+
+def test_an_edited_source_is_another_compiler(tmp_path: Path) -> None:
+    seen: list[str] = []
+    for name, text in [("a/x.py", "1"), ("a/x.py", "2"), ("a/y.py", "2"), ("b/x.py", ""), ("z.py", "")]:
+        loaded = _edit(tmp_path / name, text)
+        assert sources_digest(tmp_path, loaded) == sources_digest(tmp_path, loaded)
+        seen.append(sources_digest(tmp_path, loaded))
+    (tmp_path / "z.py").rename(tmp_path / "zz.py")
+    seen.append(sources_digest(tmp_path, loaded))
+    assert len(set(seen)) == len(seen)
+    _edit(tmp_path / "a" / "x.pyc", "3")
+    assert sources_digest(tmp_path, loaded) == seen[-1]
+
+
+def test_a_compiler_edited_while_it_runs_is_nobody_elses(tmp_path: Path) -> None:
+    _edit(tmp_path / "x.py", "1")
+    early = time.time() - 7200
+    assert sources_digest(tmp_path, early) != sources_digest(tmp_path, early)

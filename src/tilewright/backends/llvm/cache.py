@@ -25,6 +25,7 @@ __all__ = ["CodeCache", "StoredKernel", "code_cache"]
 
 _MAGIC = b"tilewright-code-1\n"
 _SUFFIX = ".twk"
+_PART = ".part"
 _LIMIT_BYTES = 256 << 20
 _STALE_SECONDS = 3600.0
 _OTHERS_WRITE = 0o022
@@ -54,11 +55,8 @@ class CodeCache:
     def load(self, key: str) -> StoredKernel | None:
         """The kernel stored under `key`; None when there is none to be trusted."""
         path = self._path(key)
-        try:
-            if not _is_ours(path):
-                return None
-            content = path.read_bytes()
-        except OSError:
+        content = _trusted(path)
+        if content is None:
             return None
         stored = _decoded(content, key)
         if stored is None:
@@ -71,11 +69,10 @@ class CodeCache:
         """Writes a kernel; a reader sees all of it or nothing. False when the folder cannot be written."""
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(dir=self.folder, suffix=".part")
-            with os.fdopen(handle, "wb") as file:
-                file.write(_encoded(kernel, key))
-            os.replace(name, self._path(key))
+            handle, name = tempfile.mkstemp(dir=self.folder, suffix=_PART)
         except OSError:
+            return False
+        if not _written(handle, name, self._path(key), _encoded(kernel, key)):
             return False
         self.prune()
         return True
@@ -95,7 +92,9 @@ class CodeCache:
         return gone + sum(_remove(path) for path in self._abandoned())
 
     def clear(self) -> int:
-        """Removes every stored kernel; returns how many."""
+        """Removes every stored kernel, and what writers left or are writing; returns how many kernels went."""
+        for path in self._list(_PART):
+            _remove(path)
         return sum(_remove(path) for path, _, _ in self.files())
 
     def files(self) -> list[tuple[Path, int, float]]:
@@ -104,7 +103,7 @@ class CodeCache:
 
     def _abandoned(self) -> list[Path]:
         old = time.time() - _STALE_SECONDS
-        return [path for path in self._list(".part") if (entry := _stated(path)) is not None and entry[2] < old]
+        return [path for path in self._list(_PART) if (entry := _stated(path)) is not None and entry[2] < old]
 
     def _list(self, suffix: str) -> list[Path]:
         try:
@@ -121,11 +120,28 @@ def code_cache() -> CodeCache:
     return CodeCache(config().cache_dir or user_cache_path("tilewright"))
 
 
-def _is_ours(path: Path) -> bool:
-    """Whether this user owns the file and nobody else may have written it."""
-    state = path.stat()
-    owner = getattr(os, "geteuid", lambda: state.st_uid)()
-    return state.st_uid == owner and not state.st_mode & _OTHERS_WRITE
+def _trusted(path: Path) -> bytes | None:
+    """The content of a file that this user owns and nobody else may have written."""
+    try:
+        with path.open("rb", buffering=0) as file:
+            state = os.fstat(file.fileno())
+            owner = getattr(os, "geteuid", lambda: state.st_uid)()
+            ours = state.st_uid == owner and not state.st_mode & _OTHERS_WRITE
+            return file.read() if ours else None
+    except OSError:
+        return None
+
+
+def _written(handle: int, name: str, path: Path, content: bytes) -> bool:
+    """Writes all of a file and gives it its name, or leaves nothing."""
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        os.replace(name, path)
+    except OSError:
+        _remove(Path(name))
+        return False
+    return True
 
 
 def _stated(path: Path) -> tuple[Path, int, float] | None:
@@ -164,8 +180,11 @@ def _decoded(content: bytes, key: str) -> StoredKernel | None:
     if magic + b"\n" != _MAGIC or hashlib.sha256(body).hexdigest().encode() != digest:
         return None
     length, _, rest = body.partition(b"\n")
-    record = json.loads(rest[: int(length)])
-    return _kernel(record, rest[int(length) :]) if record["key"] == key else None
+    try:
+        record = json.loads(rest[: int(length)])
+        return _kernel(record, rest[int(length) :]) if record["key"] == key else None
+    except (ValueError, LookupError, TypeError):  # written by something else that knows the magic line
+        return None
 
 
 def _record(kernel: StoredKernel) -> dict[str, Any]:
@@ -195,7 +214,7 @@ def _kernel(record: dict[str, Any], code: bytes) -> StoredKernel:
     metadata = KernelMetadata(
         name=record["name"],
         dispatch_size=cast("tuple[int, int, int]", tuple(record["dispatch_size"])),
-        arguments=tuple(_argument(*entry) for entry in record["arguments"]),
+        arguments=tuple(map(_argument, record["arguments"])),
         disjoint_writes=record["disjoint_writes"],
         source=record["source"],
         realization=MappingProxyType(record["realization"]),
@@ -209,7 +228,6 @@ def _kernel(record: dict[str, Any], code: bytes) -> StoredKernel:
     )
 
 
-def _argument(
-    name: str, element: str, shape: list[int], strides: list[int], size: int, usage: int, const: bool
-) -> KernelArgument:
+def _argument(entry: list[Any]) -> KernelArgument:
+    name, element, shape, strides, size, usage, const = entry
     return KernelArgument(name, by_name(element), tuple(shape), tuple(strides), size, Usage(usage), const)

@@ -3,6 +3,9 @@
 from collections import OrderedDict
 from dataclasses import dataclass, replace
 
+import ml_dtypes
+import numpy as np
+
 from tilewright.backends.llvm.cache import CodeCache, StoredKernel, code_cache
 from tilewright.backends.llvm.kernel import CompiledKernel, compile_kernel
 from tilewright.backends.llvm.machine import host_machine
@@ -75,6 +78,7 @@ def cache_key(kernel: Kernel, options: CompileOptions, *, may_alias: bool) -> st
         config().num_threads,
         machine,
         toolchain_version(),
+        [library.__version__ for library in (ml_dtypes, np)],  # constants are folded with them
         compiler_digest(),
     )
 
