@@ -62,10 +62,10 @@ def _array(rng: np.random.Generator, argument: Argument) -> Array:
     kind = numpy_dtype(dtype)
     if not argument.const and argument.name.startswith("Y"):
         return np.full(argument.shape, 7).astype(kind)
-    numbers = rng.integers(-12, 13, argument.shape) / (2 if dtype.is_float else 1)
+    numbers: Array = rng.integers(-12, 13, argument.shape) / (2 if dtype.is_float else 1)
     if dtype.kind == "bool":
         return rng.random(argument.shape) < 0.5
-    return (np.abs(numbers) if dtype.kind == "uint" else numbers).astype(kind)
+    return np.asarray(np.abs(numbers) if dtype.kind == "uint" else numbers).astype(kind)
 
 
 def _banded(array: Array) -> tuple[Array, Array]:

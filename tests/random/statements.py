@@ -310,7 +310,7 @@ def stored(w: Writer, scope: Scope) -> None:
 
 
 STATEMENTS: tuple[tuple[Callable[[Writer, Scope], None], int], ...] = (
-    (elementwise, 10), (loaded, 5), (reduced, 4), (mapped, 4), (converted, 3), (compared, 2), (scanned, 2), (product, 2),
-    (scalars, 2), (stored, 3), (in_place, 1), (updated, 1),
+    (elementwise, 10), (loaded, 5), (reduced, 4), (mapped, 4), (converted, 3), (compared, 2), (scanned, 2),
+    (product, 2), (scalars, 2), (stored, 3), (in_place, 1), (updated, 1),
 )  # fmt: skip
 """What may stand in a block, and how often."""
