@@ -1,0 +1,48 @@
+"""Tiles are loops, not expansions: the code of a kernel does not grow with its tiles."""
+
+import pytest
+
+from examples.gallery.attention import attention
+from examples.gallery.elementwise import bias_gelu_residual
+from examples.gallery.gemm import gemm
+from examples.gallery.rows import softmax
+from tilewright.bridge.xir.lower.kernel import lower
+from tilewright.bridge.xir.options import PROGRAM, Program, XirOptions
+from tilewright.bridge.xir.plan import plan
+from tilewright.core.machine import GENERIC_AVX512
+from tilewright.ir.kernel import Kernel
+from tilewright.tile import tensor_shape
+from tilewright.xir.passes.pipelines import CPU_PIPELINE, run_pipeline
+
+FUNCTION_OPERATIONS = 2000  # the budget of one function
+
+
+def kernel_of(name: str, size: int) -> Kernel:
+    """With tiles of this extent, and views of three tiles along each axis."""
+    whole = 3 * size
+    match name:
+        case "gemm":
+            return gemm.capture(*[tensor_shape(whole, whole)] * 3, bm=size, bn=size, bk=size)
+        case "softmax":
+            return softmax.capture(*[tensor_shape(12, whole)] * 2)
+        case "bias_gelu_residual":
+            square = tensor_shape(whole, whole)
+            return bias_gelu_residual.capture(square, tensor_shape(whole), square, square, bm=size, bn=size)
+        case _:
+            return attention.capture(*[tensor_shape(2, whole, 64)] * 4, bq=size, bk=size, causal=True)
+
+
+def operations(kernel: Kernel, lanes: Program | None) -> int:
+    options = XirOptions(lanes=lanes, max_scratch_bytes=1 << 30)
+    module = lower(kernel, plan(kernel, GENERIC_AVX512, options, threads=2)).module
+    run_pipeline(module, CPU_PIPELINE)
+    return sum(1 for _ in module.walk())
+
+
+@pytest.mark.parametrize("lanes", [None, PROGRAM], ids=["chosen", "programs"])
+@pytest.mark.parametrize("name", ["gemm", "softmax", "bias_gelu_residual", "attention"])
+def test_larger_tiles_are_no_more_code(name: str, lanes: Program | None) -> None:
+    """Blocks of a cache and their edges may differ by a few operations; 64 times the elements may not."""
+    small, large = (operations(kernel_of(name, size), lanes) for size in (64, 512))
+    assert large < 1.1 * small
+    assert large < FUNCTION_OPERATIONS
