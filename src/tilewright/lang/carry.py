@@ -54,6 +54,7 @@ class OpenRegion:
     frame: Frame
     nest: Nest
     names: tuple[str, ...]
+    renewed: tuple[str, ...]
     before: Mapping[str, object]
     containers: Containers
     arm: Arm | None
@@ -67,8 +68,12 @@ class OpenRegion:
         return self.frame.describe()
 
     @staticmethod
-    def open(region: Region, names: Sequence[str], variables: Mapping[str, object]) -> "OpenRegion":
-        """Opens the region. `names` are the variables its body assigns, in the order of their first assignment."""
+    def open(
+        region: Region, names: Sequence[str], renewed: Sequence[str], variables: Mapping[str, object]
+    ) -> "OpenRegion":
+        """Opens the region. `names` are the variables its body assigns, in the order of their first assignment, and
+        `renewed` those that it assigns before it reads them.
+        """
         capture, domain = region.capture, region.domain
         capture.has_root_parallel |= region.kind == "parallel"
         block = Block(arg_types=[I64] * domain.rank)
@@ -77,7 +82,8 @@ class OpenRegion:
         before = {name: variables[name] for name in names if not isinstance(variables.get(name, _UNBOUND), Poison)
                   and name in variables}  # fmt: skip
         containers = Containers.of(variables) if frame.is_temporal else Containers()
-        opened = OpenRegion(region, frame, Nest(capture, frame, domain), tuple(names), before, containers, capture.arm)
+        nest = Nest(capture, frame, domain)
+        opened = OpenRegion(region, frame, nest, tuple(names), tuple(renewed), before, containers, capture.arm)
         capture.enter(frame)
         if frame.is_temporal:
             opened._make_arguments(capture)
@@ -133,6 +139,8 @@ class OpenRegion:
     def _check(self, name: str, before: object, after: object) -> None:
         """Refuses what cannot be carried, and records the final value of what can."""
         if not holds_staged(before):
+            if name in self.renewed and not holds_staged(after):
+                return
             if not same_host(before, after):
                 raise CaptureError(HOST_REBOUND.at(self._place(after), name=name, region=self.frame.describe()))
             return
@@ -191,10 +199,16 @@ class OpenRegion:
         for name in self.names:
             if name in self.slots:
                 self.leaving[name] = self._result(name)
-            elif name not in self.before and _belongs_inside(variables.get(name, _UNBOUND)):
+            elif self._is_only_inside(name, variables.get(name, _UNBOUND)):
                 place = self._place(variables[name])
                 span = place if place is not self.region.span else Span("", 0, 0, 0, 0)
                 self.leaving[name] = Escaped(name, self.frame.describe(), span)
+
+    def _is_only_inside(self, name: str, value: object) -> bool:
+        """Whether what a variable of the host is now means nothing after the region."""
+        if name in self.before:
+            return name in self.renewed and not same_host(self.before[name], value)
+        return _belongs_inside(value)
 
     def _result(self, name: str) -> object:
         slots = iter(self.slots[name])

@@ -24,12 +24,15 @@ __all__ = ["HOOKS", "Hooks"]
 class Hooks:
     """Stateless; the calling frame's variables are read where they matter."""
 
-    def enter(self, region: object, names: Sequence[str]) -> OpenRegion:
-        """Opens a region. Raises CaptureError (TW111) when the header's call made something else."""
+    def enter(self, region: object, names: Sequence[str], renewed: Sequence[str]) -> OpenRegion:
+        """Opens a region whose body binds `names`, the `renewed` ones before it reads them.
+
+        Raises CaptureError (TW111) when the header's call made something else.
+        """
         if not isinstance(region, Region):
             problem = f"gives a {type(region).__name__}, not a region"
             raise CaptureError(REGION_HEADER.at(user_span(), problem=problem))
-        return OpenRegion.open(region, names, caller_variables())
+        return OpenRegion.open(region, names, renewed, caller_variables())
 
     def leave(self, opened: OpenRegion) -> None:
         """Closes a region at the end of its body."""

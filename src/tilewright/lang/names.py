@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Collection, Iterator
 
-__all__ = ["assigned_names", "forbidden_in_arm", "own_nodes"]
+__all__ = ["assigned_names", "forbidden_in_arm", "names_of_inner_functions", "own_nodes", "renewed_names"]
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -20,6 +20,27 @@ def assigned_names(body: list[ast.stmt]) -> list[str]:
         for node in own_nodes(statement):
             found.update(dict.fromkeys(_bound_by(node)))
     return list(found)
+
+
+def renewed_names(body: list[ast.stmt]) -> list[str]:
+    """Variables that a plain assignment of the body binds before anything in it can read them."""
+    found: dict[str, None] = {}
+    read: set[str] = set()
+    for statement in body:
+        names = [node for node in ast.walk(statement) if isinstance(node, ast.Name)]
+        bound = {node.id for node in names if isinstance(node.ctx, ast.Store)}
+        read |= {node.id for node in names if isinstance(node.ctx, ast.Load)} - found.keys()
+        if isinstance(statement, ast.Assign):
+            found.update(dict.fromkeys(sorted(bound - read)))
+        elif isinstance(statement, ast.AugAssign):
+            read |= bound - found.keys()
+    return list(found)
+
+
+def names_of_inner_functions(function: ast.FunctionDef) -> set[str]:
+    """All names in the functions that a function defines."""
+    scopes = [node for statement in function.body for node in ast.walk(statement) if isinstance(node, _SCOPES)]
+    return {node.id for scope in scopes for node in ast.walk(scope) if isinstance(node, ast.Name)}
 
 
 def own_nodes(node: ast.AST) -> Iterator[ast.AST]:

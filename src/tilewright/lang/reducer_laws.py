@@ -117,7 +117,7 @@ def _empty(
 
 def _fill(reducer: StateReducer[Any], arguments: Sequence[SSAValue], inputs: int, count: int) -> None:
     capture, n = current("laws"), axis("n", count)
-    region = OpenRegion.open(parallel(shape(axis("g", 1))), (), {})
+    region = OpenRegion.open(parallel(shape(axis("g", 1))), (), (), {})
     loads = [ConstView1(argument, "p", capture)[coord(0), shape(n)] for argument in arguments[:inputs]]
     stores = [View1(argument, "p", capture) for argument in arguments[inputs:]]
     targets = iter(stores)

@@ -1,6 +1,6 @@
 """The rewriting of a kernel's syntax tree.
 
-    for step in nest.serial(shape(k)):      _tw_1 = _tw.enter(nest.serial(shape(k)), ('acc',))
+    for step in nest.serial(shape(k)):      _tw_1 = _tw.enter(nest.serial(shape(k)), ('acc',), ())
         acc = acc + x.at(step)              step = _tw_1.nest
                                             if 'acc' in _tw_1.entering: acc = _tw_1.entering['acc']
                                             acc = acc + x.at(step)
@@ -20,7 +20,7 @@ from typing import TypeVar
 from tilewright.core.codes.capture import REGION_HEADER, REGION_SYNTAX
 from tilewright.core.errors import CaptureError
 from tilewright.core.source import Span
-from tilewright.lang.names import assigned_names, forbidden_in_arm, own_nodes
+from tilewright.lang.names import assigned_names, forbidden_in_arm, names_of_inner_functions, own_nodes, renewed_names
 
 __all__ = ["HOOK_NAME", "rewrite"]
 
@@ -48,17 +48,19 @@ class _Rewriter(ast.NodeTransformer):
         self._root_kind = root_kind
         self._order: list[str] = []
         self._globals: set[str] = set()
+        self._captured: set[str] = set()  # variables that functions inside read, whenever they are called
         self._open: list[str] = []  # the variables that hold the open temporal regions and branches, innermost last
         self._count = 0
 
     def function(self, node: ast.FunctionDef) -> ast.FunctionDef:
         """A whole function: the order in which its variables first appear is the order in which they are carried."""
-        outer = self._order, self._globals, self._open
+        outer = self._order, self._globals, self._captured, self._open
         self._order = [*_parameters(node.args), *assigned_names(node.body)]
         self._globals = {name for each in own_globals(node.body) for name in each.names}
+        self._captured = names_of_inner_functions(node)
         self._open = []
         node.body = self._block(node.body)
-        self._order, self._globals, self._open = outer
+        self._order, self._globals, self._captured, self._open = outer
         return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
@@ -103,8 +105,9 @@ class _Rewriter(ast.NodeTransformer):
         variable = f"{HOOK_NAME}_{self._count}"
         header = self.visit(node.iter)
         here = _At(node.iter)
-        listed = ast.Tuple([ast.Constant(name) for name in [*names, target.id]], ast.Load())
-        opened = here(ast.Assign([_store(variable)], _hook("enter", header, listed)))
+        listed = _texts([*names, target.id])
+        renewed = _texts([name for name in renewed_names(node.body) if name not in self._captured])
+        opened = here(ast.Assign([_store(variable)], _hook("enter", header, listed, renewed)))
         handle = here(ast.Assign([_store(target.id)], ast.Attribute(_load(variable), "nest", ast.Load())))
         entering = [here(_rebinding(name, variable, "entering")) for name in names] if kind in _TEMPORAL else []
         body = self._inside(variable, node.body) if kind in _TEMPORAL else self._block(node.body)
@@ -278,6 +281,10 @@ def span_at(node: ast.AST, file: str, qualname: str) -> Span:
     line, column = getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
     end_line, end_column = getattr(node, "end_lineno", line), getattr(node, "end_col_offset", column)
     return Span(file, line, column + 1, end_line, end_column + 1, qualname)
+
+
+def _texts(names: Collection[str]) -> ast.Tuple:
+    return ast.Tuple([ast.Constant(name) for name in names], ast.Load())
 
 
 def _hook(name: str, *arguments: ast.expr) -> ast.Call:

@@ -315,3 +315,65 @@ def test_the_variable_of_a_store_is_the_result_of_the_region() -> None:
     kernel = fibonacci.capture(tensor_shape(2), steps=3)
     loop = only(kernel, SerialOp)
     assert [store.value for store in every(kernel, StoreElementOp)] == list(loop.results)
+
+
+def test_a_helper_variable_of_the_host_begins_anew_in_each_loop() -> None:
+    """Coordinates and axes that a body makes and uses are no state, however many loops give them the same name."""
+
+    @tile.kernel
+    def twice(A: ConstView1[f32], C: View1[f32]):
+        for nest in parallel(shape(1)):
+            for step in nest.serial(shape(2)):
+                part = axis("part", 4)
+                at = coord(step.index() * 4)
+                C.at(at, shape(part)).store(A[at, shape(part)])
+            for step in nest.serial(shape(2)):
+                part = axis("part", 4)
+                at = coord(step.index() * 4)
+                C.at(at, shape(part)).store(A[at, shape(part)] + C[at, shape(part)])
+
+    assert run_on(twice, 8, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]) == [2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 14.0, 16.0]
+
+
+def test_a_helper_variable_read_before_it_is_renewed_is_state() -> None:
+    @tile.kernel
+    def read_first(A: ConstView1[f32], C: View1[f32]):
+        for nest in parallel(shape(1)):
+            at = 0
+            for step in nest.serial(shape(2)):
+                C[at].store(A[step.index()].load())
+                at = at + 1
+
+    with pytest.raises(CaptureError, match="TW116"):
+        read_first.capture(tensor_shape(8), tensor_shape(8))
+
+
+def test_a_function_inside_may_read_a_variable_at_any_time() -> None:
+    @tile.kernel
+    def through_a_function(A: ConstView1[f32], C: View1[f32]):
+        for nest in parallel(shape(1)):
+            at = 0
+
+            def place() -> int:
+                return at
+
+            for step in nest.serial(shape(2)):
+                C[place()].store(A[step.index()].load())
+                at = 1
+
+    with pytest.raises(CaptureError, match="TW116"):
+        through_a_function.capture(tensor_shape(8), tensor_shape(8))
+
+
+def test_what_a_renewed_variable_is_after_the_loop_is_refused() -> None:
+    @tile.kernel
+    def read_after(A: ConstView1[f32], C: View1[f32]):
+        for nest in parallel(shape(1)):
+            at = 0
+            for step in nest.serial(shape(2)):
+                at = 1
+                C[at].store(A[step.index()].load())
+            C[at].store(0.0)
+
+    with pytest.raises(CaptureError, match="TW103"):
+        read_after.capture(tensor_shape(8), tensor_shape(8))

@@ -208,7 +208,7 @@ def test_a_region_held_in_a_variable_is_refused() -> None:
 
 def test_the_rewritten_text_can_be_read() -> None:
     source = doubled_kernel.rewritten_source()
-    assert "_tw.enter(parallel(shape(4)), ('x', 'nest'))" in source
+    assert "_tw.enter(parallel(shape(4)), ('x', 'nest'), ('x',))" in source
     assert source == doubled_kernel.capture(tensor_shape(4)).rewritten_source
 
 
