@@ -2,10 +2,11 @@
 
 import typer
 
+from .cache import cache
 from .explain import explain
 
 __all__ = ["app"]
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help="Tile kernels in Python.")
-app.callback()(lambda: None)  # keeps `explain` a subcommand while it is the only one
 app.command()(explain)
+app.add_typer(cache, name="cache")

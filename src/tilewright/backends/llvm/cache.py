@@ -28,6 +28,7 @@ _SUFFIX = ".twk"
 _PART = ".part"
 _LIMIT_BYTES = 256 << 20
 _STALE_SECONDS = 3600.0
+_PRUNING = "0"  # one store in sixteen: a large folder takes as long to look through as a small kernel to compile
 _OTHERS_WRITE = 0o022
 
 
@@ -74,7 +75,8 @@ class CodeCache:
             return False
         if not _written(handle, name, self._path(key), _encoded(kernel, key)):
             return False
-        self.prune()
+        if key.startswith(_PRUNING):
+            self.prune()
         return True
 
     def prune(self) -> int:

@@ -138,7 +138,8 @@ def _used(cache: CodeCache, key: str, seconds_ago: float) -> None:
 
 
 def test_the_least_recently_used_go_first(tmp_path: Path) -> None:
-    keys = [letter * 64 for letter in "abcd"]
+    """At stores of some keys, and when asked."""
+    keys = [letter * 64 for letter in "abc0"]
     cache = CodeCache(tmp_path)
     for age, key in zip((30, 20, 10), keys, strict=False):
         cache.store(key, kernel())
