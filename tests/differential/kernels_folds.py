@@ -1,7 +1,5 @@
 """Folds and scans of every shape: over nothing, over several dimensions, and folds that almost are closed."""
 
-# ruff: noqa: B023  the function of a map runs while the map is captured
-
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -174,3 +172,69 @@ def by_index(X: ConstView2[f32], Y: View1[f32]):
 
 
 KERNELS["folds of maps read by index"] = by_index.capture(tensor_shape(4, 19), tensor_shape(4))
+
+
+BEST = tile.reducer(
+    state=(i32, i64),
+    identity=(-1000, -1),
+    merge=lambda a, b: (tile.where(b[0] > a[0], b[0], a[0]), tile.where(b[0] > a[0], b[1], a[1])),
+    commutative=False,
+    name="best",
+)
+
+
+@tile.kernel
+def pairs(X: ConstView2[i32], V: View1[i32], I: View1[i64], J: View2[i64], W: View2[i32]):
+    m, n = axis("m", X.shape[0]), axis("n", X.shape[1])
+    for _ in parallel(shape(1)):
+        x = X[coord(0, 0), shape(m, n)]
+        value, index = tile.reduce((x, tile.iota(n)), n, BEST, policy=tile.ordered_tree)
+        V.at(coord(0), shape(m)).store(value)
+        I.at(coord(0), shape(m)).store(index)
+        least, place = scan((x, tile.iota(n)), n, BEST, policy=tile.fold_left, exclusive=True, reverse=True)
+        J.at(coord(0, 0), shape(m, n)).store(place)
+        W.at(coord(0, 0), shape(m, n)).store(least + scan((x, tile.iota(n)), n, BEST, policy=tile.fold_right)[0])
+
+
+for extents in ((3, 21), (18, 2), (2, 0)):
+    KERNELS["folds and scans of pairs of {} by {}".format(*extents)] = pairs.capture(
+        tensor_shape(*extents), *[tensor_shape(extents[0])] * 2, *[tensor_shape(*extents)] * 2
+    )
+
+
+@tile.kernel
+def inside_maps(X: ConstView2[i32], Y: View1[i32]):
+    r, c, k = axis("r", 5), axis("c", 19), axis("k", 4)
+    for _ in parallel(shape(1)):
+        x = X[coord(0, 0), shape(r, c)]
+
+        def element(p: Any) -> Any:
+            weight = x.at(coord(p.index(r), 3))
+            row = tile.map(i32, shape(k), lambda q: x.at(coord(p.index(r), q.index(k) * 4)) * weight)
+            return tile.reduce(row, k, add).at(coord()) - weight
+
+        Y.at(coord(0), shape(r)).store(tile.map(i32, shape(r), element))
+
+
+KERNELS["a fold inside the function of a map"] = inside_maps.capture(tensor_shape(5, 19), tensor_shape(5))
+
+
+@tile.kernel
+def maps_in_maps(X: ConstView2[i32], Y: View1[i32]):
+    r, c, k = axis("r", 20), axis("c", 19), axis("k", 4)
+    for _ in parallel(shape(1)):
+        x = X[coord(0, 0), shape(r, c)]
+
+        def element(p: Any) -> Any:
+            row = tile.map(i32, shape(k), lambda q: x.at(coord(p.index(r), q.index(k) * 4)))
+            return row.at(coord(2)) * 3 - row.at(coord(p.index(r) % 4)) + (row * row).at(coord(1))
+
+        m = tile.map(i32, shape(r), element)
+        Y.at(coord(0), shape(r)).store(
+            tile.map(i32, shape(r), lambda p: m.at(coord(p.index(r))) - m.at(coord(19 - p.index(r))) * 2)
+        )
+
+
+KERNELS["a map inside the function of a map, read at two points"] = maps_in_maps.capture(
+    tensor_shape(20, 19), tensor_shape(20)
+)

@@ -1,8 +1,7 @@
 """The closed-fold contract: a map whose only work is one fold of one expression by one associative operation.
 
-Version 1. Evidence is the structure itself: a map over the kept dimensions holds one `reduce` with one carry; the
-body updates the
-carry once by a recognised operation, the carry has no other use, and everything else in the body is pure.
+Version 1. Evidence is the structure itself: a map over the kept dimensions holds one `reduce` with one carry; the body
+updates the carry once by a recognised operation, the carry has no other use, and everything else in the body is pure.
 """
 
 from dataclasses import dataclass

@@ -1,10 +1,8 @@
 """Every integer that matters in a kernel, as an affine form over region indices and tile dimensions.
 
 A scalar's form moves with region indices; a tile's also with its own dimensions, and so does a scalar inside a map,
-whose indices are
-coordinates along dimensions. The places where a form decides something (an address, a comparison, a coordinate) are
-its *uses*: two
-programs whose uses have the same values compute the same.
+whose indices are coordinates along dimensions. The places where a form decides something (an address, a comparison, a
+coordinate) are its *uses*: two programs whose uses have the same values compute the same.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

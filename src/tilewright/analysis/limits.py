@@ -1,8 +1,7 @@
 """How far along an independent axis anything can be seen: beyond it values reach only elements that no store writes.
 
 A partial last block, `store X[g*b + e]` into N elements, is seen for e < N - g*b only. Loops need not go further, and
-a guard that
-says the same as the limit is proved by it.
+a guard that says the same as the limit is proved by it.
 """
 
 from collections.abc import Mapping

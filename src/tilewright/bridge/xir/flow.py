@@ -21,8 +21,8 @@ class Read:
     """One reading of a tile by an operation of a region body.
 
     `operand` is the position of the operand through which it is read, -1 from inside the body of a map or scan.
-    `displaced`
-    says that the element read may be another one than the element computed: maps choose, scans and products combine.
+    `displaced` says that the element read may be another one than the element computed: maps choose, scans and
+    products combine.
     """
 
     op: Operation

@@ -20,8 +20,7 @@ def fused_producers(placement: Placement, nests: Mapping[int, NestPlan]) -> dict
     """Positions of elementwise operations whose buffer is filled by the fold at another position, as a by-product.
 
     The fold must be the first reader, visit every element of the tile exactly once, and compute it where it stands
-    from the same
-    inputs: no store may come between.
+    from the same inputs: no store may come between.
     """
     structure = placement.structure
     found: dict[int, int] = {}

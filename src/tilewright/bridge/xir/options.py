@@ -55,14 +55,11 @@ class XirOptions:
     """Constraints on the plan of the native CPU route.
 
     `lanes` and `root_axis_order` (axis labels, outermost first, all of them) are searched when empty. `block_size` is
-    the exact
-    number of programs a task runs, 0 to search. `max_candidates` bounds the search, which is never truncated: a
-    larger space is
-    an error. `fold_partials` (1..16) is how many accumulators a regrouped fold uses. `max_scratch_bytes` bounds the
-    scratch of one
-    worker; `max_operations` the emitted operations of a module. `retile` lets the plan cut the work into tiles of its
-    own
-    where that is proved equal; a constraint on lanes of programs, order or block size keeps the kernel's tiles anyway.
+    the exact number of programs a task runs, 0 to search. `max_candidates` bounds the search, which is never
+    truncated: a larger space is an error. `fold_partials` (1..16) is how many accumulators a regrouped fold uses.
+    `max_scratch_bytes` bounds the scratch of one worker; `max_operations` the emitted operations of a module. `retile`
+    lets the plan cut the work into tiles of its own where that is proved equal; a constraint on lanes of programs,
+    order or block size keeps the kernel's tiles anyway.
     """
 
     lanes: Program | Element | None = None

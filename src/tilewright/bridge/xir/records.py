@@ -76,10 +76,9 @@ class ContractPlan:
     """One contraction. `a` supplies rows and `b` the lanes, swapped from the written order when `swapped`.
 
     It is computed where `sink` stands, together with everything up to the value numbered `value`, and goes straight
-    into what the
-    sink writes. `outer` dimensions become loops around it (batch, further rows, columns and contracted dimensions, in
-    that order).
-    `blocking`: length of a block of k, rows between two passes over B, whether B is packed.
+    into what the sink writes. `outer` dimensions become loops around it (batch, further rows, columns and contracted
+    dimensions, in that order). `blocking`: length of a block of k, rows between two passes over B, whether B is
+    packed.
     """
 
     swapped: bool

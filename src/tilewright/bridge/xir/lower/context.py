@@ -2,7 +2,7 @@
 point.
 """
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -79,6 +79,8 @@ class Lowering:
     scratch: dict[int, SSAValue] = field(default_factory=dict[int, SSAValue])
     env: dict[SSAValue, Val] = field(default_factory=dict[SSAValue, Val])
     levels: list[Level] = field(default_factory=lambda: [Level()])
+    scope_number: int = 0
+    scopes: int = 0
     width: int = 1
     sinks: dict[int, MmaOp] = field(default_factory=dict[int, MmaOp])
     operations: dict[int, Operation] = field(default_factory=dict[int, Operation])
@@ -183,6 +185,17 @@ class Lowering:
         block.
         """
         return self.bounds.get(dim, self.builder.i64(extent))
+
+    @contextmanager
+    def scope(self, values: Mapping[SSAValue, Val]) -> Generator[None]:
+        """A body is evaluated with these arguments: whatever depends on them is looked up anew."""
+        outer = self.env, self.scope_number
+        self.scopes += 1
+        self.env, self.scope_number = {**self.env, **values}, self.scopes
+        try:
+            yield
+        finally:
+            self.env, self.scope_number = outer
 
     @contextmanager
     def lanes_active(self, count: int | SSAValue | None) -> Generator[None]:

@@ -1,4 +1,4 @@
-"""An `mma` as loops around one contraction, with operands read in place or from buffers; or as plain loops over program lanes."""
+"""An `mma` as loops around one contraction, operands in place or in buffers; or as plain loops over program lanes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -54,7 +54,7 @@ class _Contraction:
 
     @property
     def split(self) -> bool:
-        """Whether the chain of one element runs through several contractions, so that it starts and ends outside them."""
+        """Whether the chain of one element runs through several contractions, and starts and ends outside them."""
         contracted = {dim.number for dim in roles_of(self.op).contracted}
         extents = self.extents
         return any(dim in contracted and extents[dim] != 1 for dim in self.plan.outer)

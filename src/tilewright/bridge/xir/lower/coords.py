@@ -1,6 +1,7 @@
 """Integers as the lowering sees them: the same in every lane, moving by a constant from lane to lane, or a vector.
 
-An address that moves by 1 is a contiguous access, by 0 a broadcast. Keeping this in the value makes it a proof by construction.
+An address that moves by 1 is a contiguous access, by 0 a broadcast. Keeping this in the value makes it a proof by
+construction.
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,8 @@
-"""Closed folds with lanes along the folded dimension: independent partial accumulators, one combine, the seed exactly once.
+"""Closed folds with lanes along the folded dimension: partial accumulators, one combine, the seed exactly once.
 
-Partials start from the exact identity of the operation (-0 for a float sum), so they stand for no extra contribution. A float
-maximum keeps a mask of NaNs beside the running value, since a comparison that propagates them costs several times as much.
+Partials start from the exact identity of the operation (-0 for a float sum), so they stand for no extra contribution.
+A float maximum keeps a mask of NaNs beside the running value, since a comparison that propagates them costs several
+times as much.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +16,7 @@ from tilewright.bridge.xir.lower.context import Lowering, Val, register_type, st
 from tilewright.bridge.xir.lower.coords import Coord
 from tilewright.bridge.xir.lower.elementwise import RULES
 from tilewright.bridge.xir.lower.nests import At, extents_of, run_nest
-from tilewright.bridge.xir.lower.values import run_inner_regions, scalar_value
+from tilewright.bridge.xir.lower.values import run_inner_regions, scalar_value, settle_scalars
 from tilewright.bridge.xir.records import NestPlan, Storage
 from tilewright.core.dtypes import DType, FloatType, IntType
 from tilewright.ir.ops import elementwise as ops
@@ -121,13 +122,10 @@ class _FoldAt:
     def value(self) -> Val:
         cx, merge = self.cx, merge_of(self.fold)
         kept = [self.at[axis.dim.number] for axis in self.fold.map.space.axes]
-        outer = cx.env
-        cx.env = {**outer, **dict(zip(self.fold.map.body.block.args, kept, strict=True))}
-        try:
+        with cx.scope(dict(zip(self.fold.map.body.block.args, kept, strict=True))):
             init = cx.ssa(scalar_value(cx, self.fold.init))
+            settle_scalars(cx, self.fold.reduce)
             folded = self._folded(merge)
-        finally:
-            cx.env = outer
         result = self._rounded(merge, RULES[_RULE_OF[merge.name]](cx.builder, merge.dtype, [init, folded]))
         return Coord(result) if merge.dtype.name == "i64" else result
 
@@ -209,13 +207,9 @@ class _FoldAt:
         """One vector of contributions."""
         cx, reduce = self.cx, self.fold.reduce
         point = [at[axis.dim.number] for axis in reduce.space.axes]
-        outer = cx.env
-        cx.env = {**outer, **dict(zip(reduce.indices, point, strict=True))}
-        try:
+        with cx.scope(dict(zip(reduce.indices, point, strict=True))):
             run_inner_regions(cx, reduce.body.block)
             return cx.vectorised(cx.ssa(scalar_value(cx, self.fold.element)), self.nest.width)
-        finally:
-            cx.env = outer
 
     def _merged(self, merge: _Merge, carries: Sequence[SSAValue], element: SSAValue) -> list[SSAValue]:
         b = self.cx.builder

@@ -1,4 +1,7 @@
-"""Integer division, shifts and powers that never trap: a divisor of 0 gives an unspecified value, as does -2**(w-1) / -1."""
+"""Integer division, shifts and powers that never trap.
+
+A divisor of 0 gives an unspecified value, as does -2**(w-1) / -1.
+"""
 
 from collections.abc import Sequence
 

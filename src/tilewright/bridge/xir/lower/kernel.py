@@ -35,8 +35,10 @@ __all__ = ["Lowered", "lower"]
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
-    """What a backend needs. `argument_order` gives, for each buffer of the entry, the position of the argument it is; arguments that
-    the kernel never touches have no buffer.
+    """What a backend needs.
+
+    `argument_order` gives, for each buffer of the entry, the position of the argument it is; arguments that the kernel
+    never touches have no buffer.
     """
 
     module: ModuleOp
@@ -52,8 +54,8 @@ class Lowered:
 def lower(kernel: Kernel, plan: Plan) -> Lowered:
     """Obey the plan.
 
-    Raises PlanError (TW430) when the code grows past the budget, UnsupportedError where a rule is missing, InternalError
-    (TW947) for the plan of another kernel.
+    Raises PlanError (TW430) when the code grows past the budget, UnsupportedError where a rule is missing,
+    InternalError (TW947) for the plan of another kernel.
     """
     root = admit(kernel)
     if kernel.hash != plan.kernel_hash:

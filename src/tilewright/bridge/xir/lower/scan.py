@@ -6,7 +6,7 @@ from tilewright.bridge.xir.lower.access import store_to_storage
 from tilewright.bridge.xir.lower.context import Lowering
 from tilewright.bridge.xir.lower.coords import Coord
 from tilewright.bridge.xir.lower.nests import At, extents_of, run_nest
-from tilewright.bridge.xir.lower.values import as_carry, from_carry, scalar_value, tile_value, yielded
+from tilewright.bridge.xir.lower.values import as_carry, from_carry, operand_value, scalar_value, tile_value, yielded
 from tilewright.bridge.xir.records import NestPlan
 from tilewright.ir.ops.tiles import ScanOp
 from tilewright.ir.types import space_of
@@ -22,7 +22,8 @@ def lower_scan(cx: Lowering, op: ScanOp, nest: NestPlan) -> None:
 
 def _along(cx: Lowering, op: ScanOp, at: At) -> None:
     extent = space_of(op.tiles[0]).extent_of(op.dim) or 0
-    seeds = tuple(as_carry(cx, scalar_value(cx, seed)) for seed in op.seeds)
+    by_dim = {dim: at[dim.number] for dim in space_of(op.tiles[0]).dims if dim != op.dim}
+    seeds = tuple(as_carry(cx, operand_value(cx, seed, by_dim)) for seed in op.seeds)
     with cx.loop(0, extent, 1, seeds) as loop:
         index = Coord(loop.index)
         where = cx.math.sub(cx.math.const(extent - 1), index) if op.reverse.value.data else index
@@ -35,25 +36,14 @@ def _along(cx: Lowering, op: ScanOp, at: At) -> None:
 def _step(cx: Lowering, op: ScanOp, at: At, states: tuple[SSAValue, ...]) -> tuple[SSAValue, ...]:
     count = len(states)
     arguments = op.body.block.args
-    outer = cx.env
     elements = [tile_value(cx, tile, tuple(at[dim.number] for dim in space_of(tile).dims)) for tile in op.tiles]
     held = [from_carry(state, argument) for state, argument in zip(states, arguments[:count], strict=True)]
-    cx.env = {**outer, **dict(zip(arguments, [*held, *elements], strict=True))}
-    try:
+    with cx.scope(dict(zip(arguments, [*held, *elements], strict=True))):
         return tuple(as_carry(cx, scalar_value(cx, value)) for value in yielded(op.body.block.last_op))
-    finally:
-        cx.env = outer
 
 
 def _keep(cx: Lowering, op: ScanOp, at: At, states: tuple[SSAValue, ...]) -> None:
     for result, state in zip(op.results_, states, strict=True):
         storage = cx.storage_of(result)
         if storage is not None:
-            store_to_storage(
-                cx, storage, storage.dims, tuple(at[dim] for dim in storage.dims), from_carry(state, result_scalar(op))
-            )
-
-
-def result_scalar(op: ScanOp) -> SSAValue:
-    """A scalar of the first state's type, to tell i64 states apart."""
-    return op.seeds[0]
+            store_to_storage(cx, storage, storage.dims, tuple(at[dim] for dim in storage.dims), state)

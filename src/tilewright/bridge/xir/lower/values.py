@@ -1,8 +1,7 @@
 """The value of a tile at a point, and of a scalar: the one evaluator of expressions.
 
-A point gives one coordinate for each axis of the tile. Every subexpression is computed at the outermost open loop
-that knows its
-coordinates, and remembered there.
+A point gives one coordinate for each axis of the tile. Every subexpression is computed at the outermost open loop that
+knows its coordinates, and remembered there.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,6 +10,7 @@ import numpy as np
 from xdsl.ir import Block, Operation, SSAValue
 
 from tilewright.analysis.ranges import interval_of
+from tilewright.bridge.xir.flow import is_anchored
 from tilewright.bridge.xir.lower import elementwise as rules
 from tilewright.bridge.xir.lower.access import (
     access_index,
@@ -41,6 +41,7 @@ __all__ = [
     "operand_value",
     "run_inner_regions",
     "scalar_value",
+    "settle_scalars",
     "step_coord",
     "tile_value",
     "yielded",
@@ -50,11 +51,18 @@ Point = tuple[Coord, ...]
 
 
 def tile_value(cx: Lowering, value: SSAValue, point: Point) -> Val:
-    """One element (one a lane) of a tile. Axes of extent 1 are read at 0."""
+    """One element (one a lane) of a tile. Axes of extent 1 are read at 0.
+
+    A tile made inside the body of a map also depends on the arguments of that body: it is computed where it is read.
+    """
     extents = space_of(value).extents
     point = tuple(cx.math.const(0) if extent == 1 else at for extent, at in zip(extents, point, strict=True))
-    depth = max((cx.depth_of(at) for at in point), default=0)
-    key = (value, point, cx.active if isinstance(cx.active, int) else None)
+    active = cx.active if isinstance(cx.active, int) else None
+    owner = value.owner
+    if isinstance(owner, Operation) and not is_anchored(owner):
+        depth, key = len(cx.levels) - 1, (value, point, active, cx.scope_number)
+    else:
+        depth, key = max((cx.depth_of(at) for at in point), default=0), (value, point, active, 0)
     known = cx.levels[depth].memo.get(key)
     if known is not None:
         return known
@@ -142,23 +150,27 @@ def operand_value(cx: Lowering, operand: SSAValue, at: Mapping[DimAttr, Coord]) 
 
 
 def map_value(cx: Lowering, op: tiles.MapOp, point: Point) -> Val:
-    """The scalar that a map's body yields at a point. Its scalars are looked up per point, so the environment is its
-    own.
-    """
-    outer = cx.env
-    cx.env = {**outer, **dict(zip(op.body.block.args, point, strict=True))}
-    try:
+    """The scalar that a map's body yields at a point."""
+    with cx.scope(dict(zip(op.body.block.args, point, strict=True))):
         run_inner_regions(cx, op.body.block)
         return scalar_value(cx, yielded(op.body.block.last_op)[0])
-    finally:
-        cx.env = outer
 
 
 def run_inner_regions(cx: Lowering, block: Block) -> None:
     """Emit the loops of a pure body where they stand, so that their results serve every later use."""
     for op in block.ops:
         if isinstance(op, regions.CarryingOp):
+            settle_scalars(cx, op)
             cx.env.update(zip(op.results_, run_region(cx, op), strict=True))
+
+
+def settle_scalars(cx: Lowering, op: Operation) -> None:
+    """Compute before a loop what its body reads from around it, so that later readers find it outside the loop."""
+    for inner in op.walk():
+        for value in inner.operands:
+            owner = value.owner
+            if isinstance(owner, Operation) and not is_tile(value) and not op.is_ancestor(owner):
+                scalar_value(cx, value)
 
 
 def run_region(cx: Lowering, op: regions.CarryingOp) -> tuple[Val, ...]:
