@@ -114,6 +114,15 @@ def test_what_is_read_from_outside_is_looked_at_in_every_call(monkeypatch: pytes
             assert outcome(WARM, CALLS["as before"])[1] == (ramp() * np.float32(scale)).tolist()
 
 
+def test_an_equal_value_in_another_object_costs_one_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = scaled_sum.with_options()
+    for _ in range(2):
+        monkeypatch.setitem(globals(), "SCALE", float("2.5"))
+        assert outcome(kernel, CALLS["as before"])[1] == (ramp() * np.float32(2.5)).tolist()
+        entry = kernel._direct  # pyright: ignore[reportPrivateUsage]
+        assert entry(ramp(), result()) is True
+
+
 def nine(_: object) -> int:
     return 9
 

@@ -69,11 +69,17 @@ class TileKernel(KernelDefinition):
             look = entry = None
         if entry is None or not entry.watch.holds():
             entry = self._call(arrays, config, look)
-            if look is not None and key is not None:
-                self._calls.serve(arrays, key, entry)
-                self._direct = self._calls.entry(())
+            self._serve(arrays, key, entry)
         else:
             entry.launch(self._addresses([array for array in arrays if array is not None]))
+            if entry.watch.rebound:
+                entry.watch.rebound = False
+                self._serve(arrays, key, entry)
+
+    def _serve(self, arrays: tuple[Any, ...], key: object | None, entry: Compiled) -> None:
+        if key is not None:
+            self._calls.serve(arrays, key, entry)
+            self._direct = self._calls.entry(())
 
     def _call_with_numbers(self, arguments: tuple[Any, ...], config: Mapping[str, object]) -> None:
         try:

@@ -4,7 +4,7 @@ import builtins
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from operator import is_, itemgetter
-from types import CellType, ModuleType
+from types import CellType, MethodType, ModuleType
 from typing import Any, cast
 
 from tilewright.lang.guards import CaptureGuards
@@ -21,17 +21,22 @@ class Watch:
     A value that cannot change in place (a number, a string, a function, a module) is unchanged when the same object is
     still there. Everything else, and every name that now has another object, is left to the guards.
 
-    `identities` says the same without running Python; None where identities are not enough.
+    `identities` says the same without running Python; None where identities are not enough. Where names turn out to
+    mean the same in other objects (a cell of a notebook was run again), these are watched from then on: `rebound`.
     """
 
-    __slots__ = ("_guards", "_loose", "_quick", "holds", "identities")
+    __slots__ = ("_loose", "_quick", "_reads", "holds", "identities", "rebound")
 
     def __init__(self, guards: Sequence[CaptureGuards]) -> None:
-        self._guards = tuple(guards)
+        self._reads = [read for each in guards for read in each.reads]
+        self.rebound = False
+        self._bind([read.value for read in self._reads])
+
+    def _bind(self, values: Sequence[object]) -> None:
         fixed: list[Identity] = []
         self._loose: list[Callable[[], bool]] = []
-        for read in [read for each in guards for read in each.reads]:
-            found = _identities(read.owner, read.name, read.value)
+        for read, value in zip(self._reads, values, strict=True):
+            found = _identities(read.owner, read.name, value)
             fixed.extend(found)
             if not found:
                 self._loose.append(read.holds)
@@ -66,7 +71,12 @@ class Watch:
         return all(check() for check in self._quick) and all(check() for check in self._loose)
 
     def _exactly(self) -> bool:
-        return all(each.holds() for each in self._guards)
+        values = [read.now() for read in self._reads]
+        if not all(read.admits(value) for read, value in zip(self._reads, values, strict=True)):
+            return False
+        self._bind(values)
+        self.rebound = True
+        return True
 
 
 _Names = Callable[[Mapping[str, object]], Iterable[object]]
@@ -117,4 +127,4 @@ def _is_fixed(value: object) -> bool:
         return True
     if type(value) is tuple:
         return all(map(_is_fixed, cast("tuple[object, ...]", value)))
-    return callable(value) and not hasattr(value, "__self__")
+    return callable(value) and not isinstance(value, MethodType)

@@ -40,7 +40,15 @@ class _Read:
     contents: object
 
     def holds(self) -> bool:
-        return fingerprint(_look_up(self.owner, self.name)) == self.contents
+        return self.admits(self.now())
+
+    def admits(self, value: object) -> bool:
+        """Whether this value means what was there."""
+        return fingerprint(value) == self.contents
+
+    def now(self) -> object:
+        """What is there now."""
+        return _look_up(self.owner, self.name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,3 +115,53 @@ def test_a_closure_variable() -> None:
     assert watch.holds()
     factor = 3.0
     assert not watch.holds()
+
+
+def test_equal_values_in_other_objects_are_watched_from_then_on() -> None:
+    names, watch = program()
+    before = watch.holds
+    names["text"] = str(b"abc", "ascii")
+    assert watch.holds()
+    assert watch.rebound
+    watch.rebound = False
+    assert watch.holds()
+    assert not watch.rebound
+    assert before()
+    names["number"] = 2
+    assert not watch.holds()
+
+
+def test_identities_are_what_there_is_to_compare() -> None:
+    names: dict[str, Any] = {"__name__": "program", "scale": 1.5}
+    exec("def read(): return scale, len, missing_until_now", {}, names)
+    read = FunctionType(names["read"].__code__, names)
+    assert Watch([guards_of(read)]).identities is None  # a name that is not there means nothing yet
+    names["missing_until_now"] = 3
+    watch = Watch([guards_of(read)])
+    assert watch.identities is not None
+    found = {(each.name, each.missing): each.value for each in watch.identities}
+    assert found == {
+        ("scale", False): 1.5, ("len", True): None, ("len", False): len, ("missing_until_now", False): 3,
+    }  # fmt: skip
+
+
+def test_a_closure_value_is_watched_in_its_cell() -> None:
+    value = 1.5
+
+    def read() -> float:
+        return value
+
+    watch = Watch([guards_of(read)])
+    assert watch.identities is not None
+    assert [(each.name, each.value) for each in watch.identities] == [(None, 1.5)]
+    assert watch.holds()
+    value = 2.5
+    assert not watch.holds()
+
+
+def test_a_change_between_capture_and_watch_is_not_taken_for_granted() -> None:
+    names: dict[str, Any] = {"__name__": "program", "scale": 1.5}
+    exec("def read(): return scale", {}, names)
+    guards = guards_of(FunctionType(names["read"].__code__, names))
+    names["scale"] = 2.5
+    assert not Watch([guards]).holds()
