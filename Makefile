@@ -56,7 +56,7 @@ arch: $(VENV) ## import contracts, budgets, names, snippets, error codes
 	$(BIN)/python -m pytest tests/architecture
 
 golden-accept: $(VENV) ## rewrite the golden texts of the tests, then read `git diff`
-	$(BIN)/python -m pytest -q $(wildcard tests/errors tests/golden) --golden-accept
+	$(BIN)/python -m pytest -q tests/errors tests/golden --golden-accept
 
 docs: $(VENV) ## regenerate the error pages and build build/docs without a warning
 	$(BIN)/python -m tilewright.tools.error_pages tests/errors/golden docs/reference/errors

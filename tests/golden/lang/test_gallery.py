@@ -13,7 +13,7 @@ from tilewright.ir.kernel import Kernel
 from tilewright.ir.text import parse_module, print_module
 from tilewright.ir.verify import verify
 
-GOLDEN = Path(__file__).parents[2] / "golden" / "lang"
+GOLDEN = Path(__file__).parent
 LOCATED = ("gemm", "gemm_memory", "causal_attention", "row_folds", "sort_rows", "conv", "nested")
 
 
@@ -46,7 +46,7 @@ def test_parsing_the_text_of_a_gallery_kernel_gives_it_back(name: str, locations
 
 
 PROGRAM = """
-from tests.unit.lang.test_gallery import ENTRIES, captured
+from tests.golden.lang.test_gallery import ENTRIES, captured
 print(*(captured(name).hash for name in ENTRIES))
 """
 
