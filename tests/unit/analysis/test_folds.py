@@ -113,5 +113,18 @@ def test_a_map_of_something_else_than_the_fold() -> None:
     assert closed_fold_of(plain) == NotClosed("the map holds 0 folds, not one")
 
 
-def test_a_cast_after_the_fold_keeps_it_open() -> None:
-    assert reason(row_fold(add, tile.f16)) == "the map yields something else than the fold"
+def test_a_fold_with_an_end_of_its_own() -> None:
+    doubled = tile.reducer(state=f32, identity=0, merge=lambda a, b: a + b, finish=lambda s: s * 2.0, name="doubled")
+    assert reason(row_fold(cast(Any, doubled))) == "the map yields something else than the fold"
+
+
+def test_a_fold_of_several_values() -> None:
+    mean = tile.reducer(
+        state=(f32, f32),
+        identity=(0, 0),
+        lift=lambda x: (x, 1.0),
+        merge=lambda a, b: (a[0] + b[0], a[1] + b[1]),
+        finish=lambda s: s[0] / s[1],
+        name="mean",
+    )
+    assert reason(row_fold(cast(Any, mean))) == "the fold carries several values"
