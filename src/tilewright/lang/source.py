@@ -10,6 +10,7 @@ from types import CellType, CodeType, FunctionType
 
 from tilewright.core.codes.capture import NO_SOURCE, STALE_SOURCE
 from tilewright.core.errors import CaptureError
+from tilewright.core.locks import ChildLock
 from tilewright.core.source import Span
 from tilewright.lang.hooks import HOOKS
 from tilewright.lang.nests import parallel, serial
@@ -18,6 +19,7 @@ from tilewright.lang.rewrite import HOOK_NAME, rewrite
 __all__ = ["Rewritten", "rewritten"]
 
 _OUTER = "_tw_outer"
+_PARSER = ChildLock()  # in Python 3.11 threads that parse at once fail with a SystemError about recursion depth
 # The flags are distinct bits, so their sum is their union.
 _FUTURES: int = sum(getattr(__future__, feature).compiler_flag for feature in __future__.all_feature_names)
 
@@ -59,7 +61,8 @@ def _syntax_tree(function: FunctionType) -> ast.Module:
     if not lines or code.co_name == "<lambda>":
         raise CaptureError(NO_SOURCE.at(code_span(code), name=function.__name__))
     try:
-        return ast.parse("".join(lines), code.co_filename)
+        with _PARSER:
+            return ast.parse("".join(lines), code.co_filename)
     except SyntaxError:
         raise CaptureError(STALE_SOURCE.at(code_span(code), name=function.__name__)) from None
 
