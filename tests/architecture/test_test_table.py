@@ -9,8 +9,7 @@ TABLE = ROOT / "docs" / "explain" / "the-tests.md"
 
 
 def named() -> Iterator[tuple[str, str]]:
-    for file, test in re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", TABLE.read_text()):
-        yield file, test
+    yield from re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", TABLE.read_text())
 
 
 def test_every_test_of_the_table_exists() -> None:

@@ -1,17 +1,19 @@
 """One random kernel on both routes: the same arrays, guard bands around what is written, twice with other inputs."""
 
 import linecache
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 
+import tilewright as tw
 from tests.random.scope import Argument, Program
-from tilewright import interp
+from tilewright import interp, tile
 from tilewright.core.dtypes import by_name
 from tilewright.core.errors import TilewrightError
 from tilewright.numerics.arrays import numpy_dtype
-from tilewright.tile import TileKernel, tensor_shape
+from tilewright.tile import Kernel, TileKernel, tensor_shape
 
 __all__ = ["captured", "compiled", "disagreement"]
 
@@ -31,29 +33,62 @@ def captured(kernel: TileKernel, arguments: Sequence[Argument]) -> Any:
     return kernel.capture(*(tensor_shape(*each.shape) for each in arguments))
 
 
-def disagreement(program: Program, seed: int = 0) -> str:
+def disagreement(program: Program, seed: int = 0, *, launches: int = 2) -> str:
     """Where the CPU and the interpreter differ; empty when they agree. A refusal of either is a disagreement too."""
     kernel = compiled(program.source)
+    step = "capture"
     try:
         ir = captured(kernel, program.arguments)
-    except TilewrightError as error:
-        return f"capture: {error}"
-    for launch in range(2):
-        rng = np.random.default_rng([seed, launch])
-        arrays = [_array(rng, each) for each in program.arguments]
-        banded: list[tuple[Array, Array]] = [_banded(array) for array in arrays]
-        try:
+        step = "cpu"
+        launch = _calls(kernel) if seed % 2 else _dispatches(ir)
+        for number in range(launches):
+            rng = np.random.default_rng([seed, number])
+            arrays = [_array(rng, each) for each in program.arguments]
+            banded = [_banded(array) for array in arrays]
+            step = "interpreter"
             interp.run(ir, arrays)
-        except TilewrightError as error:
-            return f"interpreter: {error}"
-        try:
-            kernel(*(inside for _, inside in banded))
-        except TilewrightError as error:
-            return f"cpu: {error}"
-        found = _difference(program, arrays, banded)
-        if found:
-            return f"launch {launch}: {found}"
+            step = "cpu"
+            launch(banded)
+            found = _difference(program, arrays, banded)
+            if found:
+                return f"launch {number}: {found}"
+    except TilewrightError as error:
+        return f"{step}: {error}"
     return ""
+
+
+Launch = Callable[[Sequence[tuple[Array, Array]]], None]
+
+
+def _calls(kernel: TileKernel) -> Launch:
+    """Calls on the arrays."""
+    return lambda banded: kernel(*(inside for _, inside in banded))
+
+
+def _dispatches(ir: Kernel) -> Launch:
+    """Dispatches on a stream; every argument is a view inside of its buffer."""
+    device, stream = _device()
+    shader = tile.compile(device, ir)
+    dtypes = [each.element for each in ir.parameters]
+
+    def launch(banded: Sequence[tuple[Array, Array]]) -> None:
+        pairs = zip(dtypes, banded, strict=True)
+        buffers = [device.create_buffer(dtype, memory.size) for dtype, (memory, _) in pairs]
+        for buffer, (memory, _) in zip(buffers, banded, strict=True):
+            stream << buffer.copy_from(memory)
+        views = [buffer[_BAND : memory.size - _BAND] for buffer, (memory, _) in zip(buffers, banded, strict=True)]
+        stream << shader(*views).dispatch()
+        for buffer, (memory, _) in zip(buffers, banded, strict=True):
+            stream << buffer.copy_to(memory)
+        stream << tw.synchronize()
+
+    return launch
+
+
+@cache
+def _device() -> tuple[tw.Device, tw.Stream]:
+    device = tw.create_device("simd")
+    return device, device.create_stream()
 
 
 def _array(rng: np.random.Generator, argument: Argument) -> Array:
@@ -65,11 +100,12 @@ def _array(rng: np.random.Generator, argument: Argument) -> Array:
     numbers: Array = rng.integers(-12, 13, argument.shape) / (2 if dtype.is_float else 1)
     if dtype.kind == "bool":
         return rng.random(argument.shape) < 0.5
-    return np.asarray(np.abs(numbers) if dtype.kind == "uint" else numbers).astype(kind)
+    return (abs(numbers) if dtype.kind == "uint" else numbers).astype(kind)
 
 
 def _banded(array: Array) -> tuple[Array, Array]:
-    memory = np.frombuffer(np.full((array.size + 2 * _BAND) * array.itemsize, 0x55, np.uint8), array.dtype).copy()
+    count: int = (array.size + 2 * _BAND) * array.itemsize
+    memory = np.full(count, 0x55, np.uint8).view(array.dtype)
     inside = memory[_BAND : _BAND + array.size].reshape(array.shape)
     inside[...] = array
     return memory, inside

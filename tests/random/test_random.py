@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FAST = 150  # kernels of two launches each; a kernel takes about 0.25 s of one core, most of it compilation
 STEP = 15
 ALL = 20_000
-BATCH = 250
+BATCH = 250  # of one process, with one launch a kernel
 FIRST = 1_000_000  # the large run starts elsewhere, so that it is no repetition of the small one
 
 
@@ -69,11 +69,11 @@ def test_the_same_choices_give_the_same_kernel() -> None:
 
 
 def test_shrinking_keeps_what_fails() -> None:
-    made = program(Choices(3))
-    small = shrink(made.drawn, lambda drawn: "scan" in program(Choices(given=drawn)).source, budget=300)
+    made = next(each for seed in range(100) if "scan(" in (each := program(Choices(seed))).source)
+    small = shrink(made.drawn, lambda drawn: "scan(" in program(Choices(given=drawn)).source, budget=300)
     short = program(Choices(given=small)).source
-    assert ("scan" in made.source) == ("scan" in short)
-    assert len(short) <= len(made.source)
+    assert "scan(" in short
+    assert len(short) < len(made.source)
 
 
 @pytest.mark.slow
