@@ -6,7 +6,7 @@ block. The answer is its exact minimum under the stated cost; ties go to the fir
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import permutations
+from itertools import islice, permutations
 from math import factorial, isfinite
 
 from xdsl.ir import Operation, SSAValue
@@ -151,7 +151,7 @@ def plan(
     space = _Space(kernel, root, structure_of(kernel.op), machine, chosen, threads, block, may_alias)
     _check_budget(space)
     choices = [_decide(space, lanes) for lanes in _lane_choices(space)]
-    found = list(_enumerate(space, choices, list(_orders(space))))
+    found = list(_enumerate(space, choices))
     candidates = tuple(item for item in found if isinstance(item, Candidate))
     rejected = tuple(item for item in found if isinstance(item, Rejection))
     if not candidates:
@@ -284,11 +284,9 @@ def _program_width(space: _Space) -> int:
     return width_for(space.machine, LaneChoice(program=False, width=0), tiles)
 
 
-def _enumerate(
-    space: _Space, choices: Sequence[_Choice], orders: Sequence[tuple[int, ...]]
-) -> Iterator[Candidate | Rejection]:
+def _enumerate(space: _Space, choices: Sequence[_Choice]) -> Iterator[Candidate | Rejection]:
     for choice in choices:
-        for order in orders if isinstance(choice.lanes, Program) else orders[:1]:
+        for order in islice(_orders(space), None if isinstance(choice.lanes, Program) else 1):
             work = _work(space, choice, order)
             for block in _blocks(space, choice.lanes):
                 yield _weigh(space, choice, order, block, work)
