@@ -1,15 +1,14 @@
 """The table of laws names tests that exist, and nothing but tests."""
 
 import re
-from collections.abc import Iterator
 
 from tests.architecture.house import ROOT, functions
 
 TABLE = ROOT / "docs" / "explain" / "the-tests.md"
 
 
-def named() -> Iterator[tuple[str, str]]:
-    yield from re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", TABLE.read_text())
+def named() -> list[tuple[str, str]]:
+    return re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", TABLE.read_text())
 
 
 def test_every_test_of_the_table_exists() -> None:

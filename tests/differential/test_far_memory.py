@@ -1,4 +1,4 @@
-"""Elements gigabytes apart: addresses are 64 bits wide everywhere. The memory is mapped, and few of its pages are touched."""
+"""Elements gigabytes apart: addresses have 64 bits. The memory is mapped, and few of its pages are touched."""
 
 import mmap
 from typing import Any

@@ -1,4 +1,4 @@
-"""Kernels in tiles of the plan's own choosing compute what the TileIR interpreter computes of the user's, bit for bit."""
+"""Kernels in tiles of the plan's own choosing compute what the interpreter computes of the user's, bit for bit."""
 
 import numpy as np
 import pytest
@@ -50,9 +50,7 @@ def test_user_blocks_do_not_change_a_bit(shape: tuple[int, int, int], machine: M
     m, n, k = shape
     found: list[Array] = []
     for block in (16, 48):
-        kernel = gemm.capture(
-            tensor_shape(m, k), tensor_shape(k, n), tensor_shape(m, n), bm=block, bn=block, bk=block
-        )
+        kernel = gemm.capture(tensor_shape(m, k), tensor_shape(k, n), tensor_shape(m, n), bm=block, bn=block, bk=block)
         want = arguments(kernel.parameters)
         interpret(kernel, want)
         got = computed(kernel, machine, 2)

@@ -4,6 +4,7 @@ passes.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
 from xdsl.ir import Attribute, Block, Operation, ParametrizedAttribute, Region, SSAValue
@@ -99,9 +100,18 @@ def _collect(attr: Attribute, seen: set[Attribute]) -> None:
     if attr in seen:
         return
     seen.add(attr)
-    inner = attr.data if isinstance(attr, ArrayAttr) else ()
-    for part in (*inner, *(attr.parameters if isinstance(attr, ParametrizedAttribute) else ())):
+    for part in _parts(attr):
         _collect(part, seen)
+
+
+def _parts(attr: Attribute) -> Sequence[Attribute]:
+    match attr:
+        case ArrayAttr():
+            return cast("Sequence[Attribute]", attr.data)
+        case ParametrizedAttribute():
+            return attr.parameters
+        case _:
+            return ()
 
 
 def label_like(kernel: KernelOp, new: DimAttr, old: DimAttr) -> None:

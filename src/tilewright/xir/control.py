@@ -164,9 +164,7 @@ class ControlBuilder(Insertion):
         unsigned: tuple[bool, bool] = (False, False),
     ) -> ops.ContractOp:
         """See `ContractOp`; its bodies are empty and may be filled."""
-        op = ops.ContractOp(
-            operands, extents, strides, tile, from_zero=from_zero, blocking=blocking, unsigned=unsigned
-        )
+        op = ops.ContractOp(operands, extents, strides, tile, from_zero=from_zero, blocking=blocking, unsigned=unsigned)
         return self.insert(op)
 
     def barrier(self) -> None:

@@ -28,7 +28,6 @@ from tilewright.tile import (
     tensor_shape,
 )
 
-
 WRONG: Any = 6
 
 

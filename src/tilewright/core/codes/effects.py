@@ -41,7 +41,7 @@ MEMORY_FLOW = Code(
 SCOPE_REFUSED = Code(
     354,
     "{what}",
-    why="an execution scope binds a parallel to one level of the target, and levels contain each other in one order only",
+    why="an execution scope binds a parallel to one level of the target, and levels contain each other in one order",
     help="name a scope that the target has, inside the one of the enclosing parallel",
 )
 RESOURCE_REFUSED = Code(
