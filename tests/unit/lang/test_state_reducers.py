@@ -51,7 +51,8 @@ minus = reducer(state=f32, identity=0, merge=lambda a, b: a - b, associative=Fal
 def chan(a: Any, b: Any) -> tuple[Any, Any, Any]:
     """Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances" (1979)."""
     count = a[0] + b[0]
-    safe: Any = where(count == 0.0, 1.0, count)
+    choose: Any = where  # its overloads cannot choose among operands of any type
+    safe = choose(count == 0.0, 1.0, count)
     gap = b[1] - a[1]
     return count, a[1] + gap * b[0] / safe, a[2] + b[2] + gap * gap * a[0] * b[0] / safe
 
