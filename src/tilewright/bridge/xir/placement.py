@@ -241,8 +241,9 @@ def _point_volume(point: Operation) -> int:
 
 
 def _closure(placement: Placement, value: SSAValue) -> Closure:
-    """What recomputing an element takes at most, cut off above the limit: operands count as inline unless they cannot
-    be.
+    """What recomputing an element takes, cut off above the limit.
+
+    Operands count as inline, unless they cannot be or are too long themselves: those are buffered already.
     """
     known = placement.closures.get(value)
     if known is not None:
@@ -252,9 +253,10 @@ def _closure(placement: Placement, value: SSAValue) -> Closure:
     if isinstance(op, elementwise.ElementwiseOp | tiles.MapOp):
         found.update((inner,) for inner in op.walk())
         for reader, operand in _inputs(op):
-            if len(found) <= _INLINE_LIMIT and _may_inline(operand):
+            inner = _closure(placement, operand) if _may_inline(operand) else frozenset[tuple[Operation, ...]]()
+            if len(found) <= _INLINE_LIMIT and len(inner) <= _INLINE_LIMIT:
                 through = (reader,) if reader is not op else ()
-                found.update((*through, *path) for path in _closure(placement, operand))
+                found.update((*through, *path) for path in inner)
     placement.closures[value] = frozenset(found)
     return placement.closures[value]
 
