@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
@@ -285,6 +285,15 @@ def test_a_dropped_stream_finishes_its_work_and_its_thread(device: Device) -> No
     assert seen == [1]
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Python's own answer to an interrupt, which is off in processes that a shell started in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_ends_the_waiting_only(device: Device, stream: Stream) -> None:
     gate, seen = Gate(), list[int]()
     stream << host_callback(gate.wait) << host_callback(lambda: seen.append(1))
