@@ -1,0 +1,189 @@
+"""How a product is planned: roles by identity, lanes by what is cheap to read, operands in place only by proof."""
+
+import pytest
+
+from tests.unit.bridge.xir.planning import contracts_of, label_of, places_of, planned
+from tilewright import tile
+from tilewright.analysis.structure import structure_of
+from tilewright.bridge.xir.contraction import register_tile, roles_of
+from tilewright.bridge.xir.options import XirOptions, element
+from tilewright.bridge.xir.records import ContractPlan
+from tilewright.core.machine import GENERIC_AVX2, GENERIC_AVX512
+from tilewright.ir.kernel import Kernel
+from tilewright.ir.ops.tiles import MmaOp
+from tilewright.tile import (
+    ConstView2,
+    ConstView3,
+    View2,
+    View3,
+    axis,
+    coord,
+    f32,
+    iota,
+    mma,
+    parallel,
+    shape,
+    tensor_shape,
+    zeros,
+)
+
+ELEMENT = XirOptions(lanes=element())
+
+
+def only(kernel: Kernel, options: XirOptions = ELEMENT, *, may_alias: bool = False) -> ContractPlan:
+    (item,) = contracts_of(kernel, planned(kernel, options, may_alias=may_alias))
+    return item
+
+
+@tile.kernel
+def products(A: ConstView2[f32], B: ConstView2[f32], C: View2[f32], *, a_turned: bool = False, b_turned: bool = False):
+    m, n, k = axis("m", C.shape[0]), axis("n", C.shape[1]), axis("k", A.shape[0 if a_turned else 1])
+    for _ in parallel(shape(1)):
+        a = A[coord(0, 0), shape(k, m) if a_turned else shape(m, k)]
+        b = B[coord(0, 0), shape(n, k) if b_turned else shape(k, n)]
+        C.at(coord(0, 0), shape(m, n)).store(mma(a, b, zeros(f32, shape(m, n))))
+
+
+def made(m: int, n: int, k: int, *, a_turned: bool = False, b_turned: bool = False) -> Kernel:
+    a = (k, m) if a_turned else (m, k)
+    b = (n, k) if b_turned else (k, n)
+    shapes = tensor_shape(*a), tensor_shape(*b), tensor_shape(m, n)
+    return products.capture(*shapes, a_turned=a_turned, b_turned=b_turned)
+
+
+@pytest.mark.parametrize(
+    ("a_turned", "b_turned", "lane", "direct"),
+    [(False, False, "n", (True, True)), (True, False, "n", (True, True)), (True, True, "m", (True, True))],
+)
+def test_lanes_run_where_an_operand_is_contiguous(
+    *, a_turned: bool, b_turned: bool, lane: str, direct: tuple[bool, bool]
+) -> None:
+    kernel = made(32, 32, 16, a_turned=a_turned, b_turned=b_turned)
+    item = only(kernel)
+    assert label_of(kernel, item.lane) == lane
+    assert label_of(kernel, item.row) == ("m" if lane == "n" else "n")
+    assert item.swapped == (lane == "m")
+    assert (item.a_direct, item.b_direct) == direct
+    assert label_of(kernel, item.k) == "k"
+
+
+def test_a_product_from_zero_ends_in_its_store_without_a_buffer() -> None:
+    kernel = made(32, 32, 16)
+    decisions = planned(kernel, ELEMENT).decisions
+    item = only(kernel)
+    assert item.from_zero
+    assert not decisions.storages
+    assert item.sink == next(p for op, p in structure_of(kernel.op).position.items() if op.name == "tile.store")
+
+
+def test_arguments_that_may_overlap_keep_the_sums_apart() -> None:
+    kernel = made(32, 32, 16)
+    decisions = planned(kernel, ELEMENT, may_alias=True).decisions
+    assert only(kernel, may_alias=True).sink == next(
+        p for op, p in structure_of(kernel.op).position.items() if isinstance(op, MmaOp)
+    )
+    assert len(decisions.storages) == 1
+    assert not decisions.disjoint
+    assert planned(kernel, ELEMENT).decisions.disjoint == {(0, 2), (1, 2)}
+
+
+@tile.kernel
+def guarded(A: View2[f32], B: ConstView2[f32], C: View2[f32], *, case: str):
+    m, n, k = axis("m", 8), axis("n", 16), axis("k", 6)
+    for nest in parallel(shape(1)):
+        at = coord(1, 0) if case == "outside" else coord(0, 0)
+        masked = A.at(at, shape(m, k)).load(where=iota(k) < 3)
+        a = masked if case == "masked" else A[at, shape(m, k)]
+        b = B[coord(0, 0), shape(k, n)]
+        acc = zeros(f32, shape(m, n))
+        if case == "overtaken":
+            A.at(coord(0, 0), shape(m, k)).store(1.0)
+        if case == "computed":
+            a = a * 2.0
+        for _ in nest.serial(shape(2)):
+            acc = mma(a, b, acc)
+            if case == "overtaken in the next trip":
+                A.at(coord(0, 0), shape(m, k)).store(1.0)
+        C.at(coord(0, 0), shape(m, n)).store(acc)
+
+
+@pytest.mark.parametrize(
+    ("case", "direct"),
+    [
+        ("plain", True),
+        ("outside", False),
+        ("masked", False),
+        ("overtaken", False),
+        ("overtaken in the next trip", False),
+        ("computed", False),
+    ],
+)
+def test_an_operand_is_read_in_place_only_when_that_is_the_same(case: str, *, direct: bool) -> None:
+    kernel = guarded.capture(tensor_shape(8, 6), tensor_shape(6, 16), tensor_shape(8, 16), case=case)
+    assert only(kernel).a_direct == direct
+    reasons = {place.reason for places in places_of(kernel, planned(kernel, ELEMENT)).values() for place in places}
+    assert ("operand of a contraction" in reasons) == (not direct)
+    assert only(kernel).in_place, "the sums stay in the home of the carry"
+
+
+@pytest.mark.parametrize(("name", "swapped"), [("n", False), ("m", True)])
+def test_a_named_axis_carries_the_lanes_of_a_product(name: str, *, swapped: bool) -> None:
+    kernel = made(32, 32, 16)
+    item = only(kernel, XirOptions(lanes=element(name)))
+    assert label_of(kernel, item.lane) == name
+    assert item.swapped == swapped
+
+
+def test_lanes_never_run_along_the_contracted_axis() -> None:
+    kernel = made(32, 32, 16)
+    assert label_of(kernel, only(kernel, XirOptions(lanes=element("k"))).lane) == "n"
+
+
+@pytest.mark.parametrize("width", [1, 2, 4, 16])
+def test_a_fixed_width_holds_for_products_too(width: int) -> None:
+    assert only(made(32, 32, 16), XirOptions(lanes=element(), lane_width=width)).tile[2] == width
+
+
+@pytest.mark.parametrize("rows", [0, 1, 2, 5, 8, 100])
+@pytest.mark.parametrize("columns", [0, 1, 16, 17, 100])
+def test_the_register_tile_leaves_registers_for_operands(rows: int, columns: int) -> None:
+    for machine, lanes in ((GENERIC_AVX512, 16), (GENERIC_AVX2, 8)):
+        height, vectors, width = register_tile(machine, lanes, rows, columns)
+        assert width == lanes
+        assert 1 <= height <= max(rows, 1)
+        assert (vectors - 1) * width < max(columns, 1), "no vector is all waste"
+        assert height * vectors + vectors + 1 <= machine.vector_registers, "sums, a row of B and a broadcast"
+
+
+@tile.kernel
+def batched(A: ConstView3[f32], B: ConstView3[f32], C: View3[f32]):
+    h, m, n, k = axis("h", 2), axis("m", 5), axis("n", 16), axis("k", 6)
+    for _ in parallel(shape(1)):
+        a, b = A[coord(0, 0, 0), shape(h, m, k)], B[coord(0, 0, 0), shape(h, k, n)]
+        C.at(coord(0, 0, 0), shape(h, m, n)).store(mma(a, b, zeros(f32, shape(h, m, n))))
+
+
+def test_roles_come_from_identity() -> None:
+    kernel = batched.capture(tensor_shape(2, 5, 6), tensor_shape(2, 6, 16), tensor_shape(2, 5, 16))
+    (op,) = (op for op in kernel.op.walk() if isinstance(op, MmaOp))
+    roles = roles_of(op)
+    names = [[kernel.label(dim) for dim in dims] for dims in (roles.batch, roles.contracted, roles.rows, roles.columns)]
+    assert names == [["h"], ["k"], ["m"], ["n"]]
+    assert [label_of(kernel, dim) for dim in only(kernel).outer] == ["h"]
+
+
+def test_two_products_that_want_an_operand_along_two_axes_both_read_it() -> None:
+    @tile.kernel
+    def shared(A: ConstView2[f32], B: ConstView2[f32], C: View2[f32]):
+        m, n, k = axis("m", 8), axis("n", 16), axis("k", 16)
+        for _ in parallel(shape(1)):
+            b = B[coord(0, 0), shape(k, n)] * 2.0
+            first = mma(A[coord(0, 0), shape(m, k)], b, zeros(f32, shape(m, n)))
+            C.at(coord(0, 0), shape(m, k)).store(mma(first, b, zeros(f32, shape(m, k))))
+
+    kernel = shared.capture(tensor_shape(8, 16), tensor_shape(16, 16), tensor_shape(8, 16))
+    decisions = planned(kernel, ELEMENT).decisions
+    first, second = contracts_of(kernel, planned(kernel, ELEMENT))
+    assert {label_of(kernel, first.lane), label_of(kernel, second.lane)} <= {"n", "k", "m"}
+    shared_buffers = [item for item in decisions.storages.values() if len(item.dims) == 2 and item.extents == (16, 16)]
+    assert len(shared_buffers) == 1
