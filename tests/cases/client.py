@@ -6,6 +6,7 @@ import selectors
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import IO, Self
 
@@ -24,6 +25,7 @@ class RouteProcess:
     def __init__(self, route: str) -> None:
         self.route = route
         self._process: subprocess.Popen[str] | None = None
+        self._cache = TemporaryDirectory(prefix="tilewright-cases-")  # what is tried is compiled here and now
 
     def __enter__(self) -> Self:
         return self
@@ -36,6 +38,7 @@ class RouteProcess:
     def close(self) -> None:
         """Ends the process, if there is one."""
         self._stop()
+        self._cache.cleanup()
 
     def outcome(self, case: Case) -> Outcome:
         """What happens when the case runs."""
@@ -56,6 +59,7 @@ class RouteProcess:
     def _start(self) -> subprocess.Popen[str]:
         threads = self.route.removeprefix("cpu")
         settings = {**os.environ, "PYTHONPATH": os.pathsep.join([str(_ROOT / "src"), str(_ROOT)])}
+        settings["TILEWRIGHT_CACHE_DIR"] = self._cache.name
         if threads.isdecimal():
             settings["TILEWRIGHT_NUM_THREADS"] = threads
         process = subprocess.Popen(

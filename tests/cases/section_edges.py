@@ -100,12 +100,12 @@ def c01(route: Route) -> None:
         check(route, plus, In(ramp(n)), Out(100 + ramp(n)), again=lambda x: x + 100, amount=100.0, block=block)
 
 
-@case("C02", Tag.MUST, "tiled GEMM 1000 x 999 x 1001", timeout_s=120)
+@case("C02", Tag.MUST, "tiled GEMM 1000 x 999 x 1001")
 def c02(route: Route) -> None:
     a, b = ramps(1000, 999, 1001)
     c = product_of(a, b)
     assert (c[0, 0], c[999, 1000], c.sum(), c.max()) == (29951, 29998, 29_999_970_000, 30030)
-    sizes = [(256, 256, 256)] if route.name == "interpreter" else [(s, s, s) for s in (16, 32, 48, 64, 128)]
+    sizes = [(256, 256, 256)] if route.name == "interpreter" else [(s, s, s) for s in (32, 64, 128)]
     for bm, bn, bk in sizes:
         check(
             route, gemm, In(a), In(b), Out(c.astype("f4")), again=product_of, once=route.name == "interpreter",

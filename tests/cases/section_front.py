@@ -71,7 +71,7 @@ def helped_gives(route: Route, amount: float) -> None:
     check(route, helped, In(ramp(20)), Out(ramp(20) + amount), again=lambda x: x + amount)
 
 
-@case("C59", Tag.MUST, "an edited helper of another module, here and in a fresh process", timeout_s=120)
+@case("C59", Tag.MUST, "an edited helper of another module, here and in a fresh process")
 def c59(route: Route) -> None:
     sys.dont_write_bytecode = True
     with tempfile.TemporaryDirectory() as folder:
