@@ -17,7 +17,7 @@ from tests.random.generator import program
 from tests.random.scope import Program
 
 ROOT = Path(__file__).resolve().parents[2]
-FAST = 150  # kernels of two launches each; a kernel takes about 0.25 s of one core, most of it compilation
+FAST = 300  # kernels of two launches each; a kernel takes about 0.25 s of one core, most of it compilation
 STEP = 15
 ALL = 20_000
 BATCH = 250  # of one process, with one launch a kernel

@@ -47,9 +47,7 @@ R = TypeVar("R")
 @overload
 def reduce(tile: Tile, axis: Axes, reducer: Reducer, *, policy: Policy | str = Policy.UNORDERED_TREE) -> Tile: ...
 @overload
-def reduce(
-    tile: Tiles, axis: Axes, reducer: StateReducer[R], *, policy: Policy | str = Policy.UNORDERED_TREE
-) -> R: ...
+def reduce(tile: Tiles, axis: Axes, reducer: StateReducer[R], *, policy: Policy | str = Policy.UNORDERED_TREE) -> R: ...
 def reduce(
     tile: Tiles, axis: Axes, reducer: Reducer | StateReducer[Any], *, policy: Policy | str = Policy.UNORDERED_TREE
 ) -> Any:
@@ -162,9 +160,7 @@ def scan(
     return _scanned(typed(tile, "scan"), axis, reducer, kind, exclusive=exclusive, reverse=reverse)
 
 
-def _scanned(
-    source: StagedBase, axis: Axis, reducer: Reducer, kind: Policy, *, exclusive: bool, reverse: bool
-) -> Tile:
+def _scanned(source: StagedBase, axis: Axis, reducer: Reducer, kind: Policy, *, exclusive: bool, reverse: bool) -> Tile:
     check_axes("scan", source, (axis,))
     capture = current("scan")
     wide = accumulator(source.dtype)
