@@ -20,16 +20,22 @@ Index = tuple[slice, ...] | tuple[Array, ...]
 
 @dataclass(eq=False, slots=True)
 class Pool:
-    """Arguments that overlap in memory. Notes about its cells are flat arrays over `size` units of `unit` bytes."""
+    """Arguments that overlap in memory. Notes about its cells are flat arrays over `size` units of `unit` bytes.
+
+    With an argument alone (`packed`) notes follow its elements, however far they lie apart.
+    """
 
     address: int
     unit: int
     size: int
+    packed: bool = False
     unwritten: Array | None = None
 
     def over(self, flat: Array, argument: "Argument") -> Array:
         """The notes of `flat` on the cells of an argument: its own axes, then one for the units of an element."""
         data = argument.data
+        if self.packed:
+            return flat.reshape(*data.shape, 1)
         units = max(data.itemsize // self.unit, 1)
         steps = tuple(step // self.unit * flat.itemsize for step in data.strides)
         origin = (data.__array_interface__["data"][0] - self.address) // self.unit
@@ -114,6 +120,8 @@ def _bounds(array: Array) -> tuple[int, int]:
 
 def _pool(arrays: Sequence[Array], low: int, high: int) -> Pool:
     """The unit divides every element size, offset and stride, so that cells fall on whole units."""
+    if len(arrays) == 1:
+        return Pool(low, arrays[0].itemsize, arrays[0].size, packed=True)
     unit = 0
     for array in arrays:
         steps: tuple[Any, ...] = array.strides

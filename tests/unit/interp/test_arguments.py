@@ -10,6 +10,7 @@ from tests.unit.interp.hand import Hand, View, space
 from tilewright import interp
 from tilewright.core.dtypes import f32
 from tilewright.core.errors import DispatchError
+from tilewright.interp.storage import pools
 
 
 def _kernel() -> Any:
@@ -66,3 +67,12 @@ def test_a_scalar_parameter_is_read_once() -> None:
     memory = np.asarray([3, 0], "f4")
     interp.run(h.kernel(), [memory[:1].reshape(()), memory])
     assert memory.tolist() == [4, 4]
+
+
+def test_notes_of_an_array_alone_follow_its_elements_not_the_bytes_between_them() -> None:
+    """Rows a gigabyte apart are a few elements."""
+    memory = np.zeros(1000, np.float32)
+    apart, whole, twice = memory[:400:100], memory[400:600], memory[700:900]
+    found = pools([apart, whole, twice[:150], twice[50:]])
+    assert [pool.size for pool in found] == [4, 200, 200, 200]
+    assert found[2] is found[3]
