@@ -12,8 +12,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
-from itertools import repeat
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from random import Random
 
@@ -25,8 +24,8 @@ ROOT = Path(__file__).resolve().parents[2]
 SOURCES = Path("src/tilewright")
 RULE_TABLES = ("bridge/xir/lower", "xir/passes", "backends/llvm/emit", "interp")
 ROUTE = (
-    "tests/differential/test_xir_route.py", "tests/differential/test_control.py", "tests/random", "tests/unit/bridge",
-    "tests/differential", "tests/cases",
+    "tests/differential/test_xir_route.py", "tests/differential/test_control.py", "tests/cases", "tests/random",
+    "tests/unit/bridge", "tests/differential",
 )  # fmt: skip
 TESTS = {
     "bridge/xir/lower": ROUTE,
@@ -146,7 +145,9 @@ def main() -> int:
 def _judged(base: Path, chosen: list[Site], jobs: int) -> int:
     survivors: list[Site] = []
     with ThreadPoolExecutor(jobs) as pool:
-        for site, found in zip(chosen, pool.map(verdict, repeat(base), chosen), strict=True):
+        verdicts = {pool.submit(verdict, base, site): site for site in chosen}
+        for done in as_completed(verdicts):
+            site, found = verdicts[done], done.result()
             _say(f"{site}\n    {found or 'SURVIVED'}")
             if not found:
                 survivors.append(site)
