@@ -33,6 +33,19 @@ def program(X: ConstView1[i32], Y: View1[f32]):
         Y[nest.index()].store(total)
 """
 
+BLOCKS_OF_20 = """from tilewright import tile
+from tilewright.tile import *
+
+@tile.kernel
+def program(X: ConstView2[f16], Z: View1[f32], Y: View3[f32]):
+    r, one, c = axis("r", 20), axis("one", 1), axis("c", 9)
+    for nest in parallel(shape(axis("g", 5))):
+        n = nest.index()
+        product = mma(X[coord(0, n), shape(r, c)], X[coord(0, 0), shape(c, one)], zeros(f32, shape(r, one)))
+        Z.at(coord(n * 20), shape(r)).store(Z[coord(n * 20), shape(r)] * 0.5 + 1.0)
+        Y.at(coord(n, 0, 0), shape(axis("o", 1), r, one)).store(product)
+"""
+
 
 def agree(source: str, *arrays: Any) -> list[Any]:
     """Both routes on these arrays; the last element of each is followed by others, which stay."""
@@ -57,3 +70,9 @@ def test_a_loop_without_results_inside_a_fold() -> None:
     """The interpreter took all iterations of the fold at once, and the tiles of the loop with them."""
     _, y = agree(LOOP_IN_A_FOLD, np.arange(6, dtype="i4"), np.zeros(2, "f4"))
     assert y.tolist() == [2, 2]
+
+
+def test_a_program_cut_into_blocks_writes_nothing_of_the_next_program() -> None:
+    """A last block of 16 that holds 4 elements of 20 updated 12 elements of the next program a second time."""
+    z = np.arange(100, dtype=np.float32)
+    agree(BLOCKS_OF_20, np.ones((20, 14), np.float16), z, np.zeros((5, 20, 1), np.float32))

@@ -10,13 +10,14 @@ from tilewright.analysis.affine import Affine, affine_of
 from tilewright.analysis.limits import extent_of
 from tilewright.core.codes.internal import BROKEN_PASS
 from tilewright.core.errors import InternalError
+from tilewright.ir.attrs import Bounds
 from tilewright.ir.effects import effect_of
 from tilewright.ir.location import span_of
 from tilewright.ir.ops import elementwise, regions, tiles
 from tilewright.ir.ops.access import LoadElementOp, LoadOp, StoreOp
 from tilewright.ir.ops.base import Effect
 from tilewright.ir.rewrite import TilePass, TileRewriter
-from tilewright.ir.types import I64, AxisAttr, DimAttr, SpaceAttr, is_tile, space_of
+from tilewright.ir.types import I64, AxisAttr, DimAttr, SpaceAttr, is_tile, space_of, view_type
 from tilewright.passes.dissolve_loops import folded_dims
 from tilewright.passes.retile import Retiling, fresh_dim
 
@@ -46,7 +47,7 @@ class StripAxis(TilePass):
 
     def _strip(self, kernel: regions.KernelOp, root: regions.ParallelOp, rewriter: TileRewriter) -> None:
         dim = DimAttr.of(self.dim)
-        reason = why_not_strippable(root, dim)
+        reason = why_not_strippable(root, dim, self.block)
         if reason is not None:
             raise InternalError(BROKEN_PASS.at(span_of(root), name=self.name, what=reason), pass_name=self.name)
         whole = extent_of(root, dim)
@@ -57,8 +58,8 @@ class StripAxis(TilePass):
         _rewrite(root, AxisAttr.of(dim, whole), AxisAttr.of(dim, self.block), blocks, rewriter)
 
 
-def why_not_strippable(root: regions.ParallelOp, dim: DimAttr) -> str | None:
-    """Why an axis is not independent under a root; None when it is."""
+def why_not_strippable(root: regions.ParallelOp, dim: DimAttr, block: int) -> str | None:
+    """Why an axis is not independent under a root, in blocks of this size; None when it is."""
     for op in root.walk():
         if Effect.WRITE in effect_of(op) and not (isinstance(op, StoreOp) and dim in space_of(op.value).dims):
             return f"line {span_of(op).line} writes without the axis"
@@ -68,7 +69,37 @@ def why_not_strippable(root: regions.ParallelOp, dim: DimAttr) -> str | None:
             return f"line {span_of(op).line} reads other elements along the axis"
         if any(_is_from_outside(value, root, dim) for value in op.operands):
             return f"line {span_of(op).line} reads a tile over the axis that is computed outside"
-    return _crossing(root, dim)
+    return _crossing(root, dim) or _overshooting(root, dim, block)
+
+
+def _overshooting(root: regions.ParallelOp, dim: DimAttr, block: int) -> str | None:
+    """Why a last block that is not full may touch what is no element of the axis: it must lie outside of the view."""
+    whole = AxisAttr.of(dim, extent_of(root, dim))
+    if whole.extent % block == 0:
+        return None
+    for op in root.walk():
+        if not isinstance(op, LoadOp | StoreOp) or whole not in _space_of_access(op).axes:
+            continue
+        if op.bounds.data is Bounds.ASSUME:
+            return f"line {span_of(op).line} promises that its tile is inside, and the last block is longer"
+        if isinstance(op, StoreOp) and not _ends_with_its_view(root, op, whole):
+            return f"line {span_of(op).line} writes past the axis in the last block"
+    return None
+
+
+def _ends_with_its_view(root: regions.ParallelOp, op: StoreOp, whole: AxisAttr) -> bool:
+    """Whether what follows the axis is outside of the view in every root instance."""
+    found = _place_along(root, op, whole)
+    if found is None:
+        return False
+    place, start = found
+    steps = zip(root.indices, root.space.extents, strict=True)
+    least = start.constant + sum(min(0, start.coefficient(index) * (extent - 1)) for index, extent in steps)
+    return least + whole.extent >= view_type(op.view).space.extents[place]
+
+
+def _space_of_access(op: LoadOp | StoreOp) -> SpaceAttr:
+    return space_of(op.value if isinstance(op, StoreOp) else op.result)
 
 
 def _is_from_outside(value: SSAValue, root: regions.ParallelOp, dim: DimAttr) -> bool:
@@ -96,7 +127,7 @@ def _place_along(
     """Along which axis of its view an access moves with the tile axis, and where it starts there in a root instance."""
     if isinstance(op, LoadElementOp):
         return None
-    space = space_of(op.value if isinstance(op, StoreOp) else op.result)
+    space = _space_of_access(op)
     if whole not in space.axes:
         return None
     place = space.axes.index(whole)

@@ -81,6 +81,12 @@ def strips(kernel: Kernel, threads: int) -> Iterator[StripAxis]:
     dims = independent_axes(root)
     if not dims:
         return
+    for cut in _wanted(root, dims, threads):
+        if why_not_strippable(root, DimAttr.of(cut.dim), cut.block) is None:
+            yield cut
+
+
+def _wanted(root: regions.ParallelOp, dims: list[DimAttr], threads: int) -> Iterator[StripAxis]:
     if _is_one_contraction(root):
         yield from _tasks(root, dims, threads)
         return
@@ -103,7 +109,7 @@ def independent_axes(root: regions.ParallelOp) -> list[DimAttr]:
     return [
         axis.dim
         for axis in space_of(store.value).axes
-        if axis.extent > 1 and why_not_strippable(root, axis.dim) is None
+        if axis.extent > 1 and why_not_strippable(root, axis.dim, block=1) is None
     ]
 
 
