@@ -10,6 +10,7 @@ from tests.unit.interp.hand import Hand, View, space
 from tilewright import interp
 from tilewright.core.dtypes import f32
 from tilewright.core.errors import DispatchError
+from tilewright.interp.run import _distinct  # pyright: ignore[reportPrivateUsage]
 from tilewright.interp.storage import pools
 
 
@@ -76,3 +77,10 @@ def test_notes_of_an_array_alone_follow_its_elements_not_the_bytes_between_them(
     found = pools([apart, whole, twice[:150], twice[50:]])
     assert [pool.size for pool in found] == [4, 200, 200, 200]
     assert found[2] is found[3]
+
+
+def test_a_plain_array_is_not_looked_at_element_by_element() -> None:
+    """64 GiB of addresses would not fit; the strides say it all."""
+    plain = as_strided(np.zeros(1, np.uint8), (1 << 17, 1 << 16), (1 << 16, 1))
+    assert _distinct(plain)
+    assert not _distinct(as_strided(np.zeros(8, np.uint8), (2, 4), (3, 1)))
