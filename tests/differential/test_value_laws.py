@@ -22,6 +22,8 @@ from tilewright.tile import (
     parallel,
     scalar,
     shape,
+    u8,
+    u32,
     where,
 )  # fmt: skip
 
@@ -193,3 +195,29 @@ def test_positions_are_words_of_64_bits() -> None:
 
     (y,) = both(counted, np.zeros(19, "i4"))
     assert y.tolist() == list(range(19))
+
+
+@tile.kernel
+def unsigned_extremes(
+    X: ConstView2[u32], B: ConstView2[u8], LOW: View1[u32], HIGH: View1[u32], SMALL: View1[u8], BIG: View1[u8]
+):
+    one, e = axis("one", 1), axis("e", X.shape[1])
+    for nest in parallel(shape(axis("g", X.shape[0]))):
+        g = nest.index()
+        x, b = X[coord(g, 0), shape(one, e)], B[coord(g, 0), shape(one, e)]
+        LOW.at(coord(g), shape(one)).store(tile.reduce(x, e, tile.minimum))
+        HIGH.at(coord(g), shape(one)).store(tile.reduce(x, e, tile.maximum))
+        SMALL.at(coord(g), shape(one)).store(tile.reduce(b, e, tile.minimum))
+        BIG.at(coord(g), shape(one)).store(tile.reduce(b, e, tile.maximum))
+
+
+@pytest.mark.parametrize("width", [1, 16, 37, 130])
+def test_extremes_of_unsigned_rows_are_above_the_signed_range(width: int) -> None:
+    rng = np.random.default_rng(width)
+    x, b = rng.integers(0, 1 << 32, (3, width)).astype("u4"), rng.integers(0, 256, (3, width)).astype("u1")
+    outs = [np.zeros(3, each) for each in ("u4", "u4", "u1", "u1")]
+    _, _, low, high, small, big = both(unsigned_extremes, x, b, *outs)
+    assert (low == x.min(1)).all()
+    assert (high == x.max(1)).all()
+    assert (small == b.min(1)).all()
+    assert (big == b.max(1)).all()

@@ -8,6 +8,7 @@ each fault, and the survivors; the exit status counts them.
 import argparse
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -33,6 +34,7 @@ TESTS = {
     "backends/llvm/emit": ("tests/unit/backends/llvm", *ROUTE),
     "interp": ("tests/unit/interp", "tests/differential/interp_cases", "tests/differential/interp_gallery", *ROUTE),
 }
+_ENDED = (-signal.SIGTERM, -signal.SIGKILL, -signal.SIGINT)
 COUNT, SEED, TIMEOUT_S = 30, 2024, 900
 
 
@@ -113,6 +115,8 @@ def _failing(where: Path, *tests: str) -> str:
         return f"{tests[0]} does not end"
     if done.returncode in (0, 5):
         return ""
+    if done.returncode in _ENDED:
+        raise RuntimeError(f"{tests[0]} was ended from outside")
     failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
     return failed[0].split(" - ")[0].split(" ", maxsplit=1)[1] if failed else f"{tests[0]} ends with {done.returncode}"
 
