@@ -94,19 +94,21 @@ class KernelSignature:
 
     def _misfit(self, positional: int, keywords: Mapping[str, object]) -> str:
         """What keeps arguments from binding. Python words it otherwise from version to version."""
-        names = [name for name, each in self.python.parameters.items() if each.kind is not each.KEYWORD_ONLY]
+        parameters = self.python.parameters
+        names = [name for name, each in parameters.items() if each.kind is not each.KEYWORD_ONLY]
         if positional > len(names):
             return f"{positional} positional arguments are given, and it takes {len(names)}"
-        unknown = [name for name in keywords if name not in self.python.parameters]
+        unknown = [name for name in keywords if name not in parameters]
         if unknown:
             return f"it has no parameter {unknown[0]}"
         twice = [name for name in names[:positional] if name in keywords]
         if twice:
             return f"the argument {twice[0]} is given twice"
+        only_by_place = [name for name in keywords if parameters[name].kind is inspect.Parameter.POSITIONAL_ONLY]
+        if only_by_place:
+            return f"the argument {only_by_place[0]} is given by name, and it goes by place"
         given = {*names[:positional], *keywords}
-        missing = [
-            name for name, each in self.python.parameters.items() if name not in given and each.default is each.empty
-        ]
+        missing = [name for name, each in parameters.items() if name not in given and each.default is each.empty]
         return f"the argument {missing[0]} is missing"
 
     def _shape(self, parameter: ParameterDefinition, value: object) -> TensorShape | None:

@@ -339,3 +339,13 @@ def test_arguments_that_do_not_fit_are_told_in_our_words(
 
     with pytest.raises(CaptureError, match=rf"TW108.*{problem}\n"):
         scaled.capture(*[tensor_shape(4)] * arguments, **keywords)
+
+
+def test_an_argument_that_goes_by_place_is_not_given_by_name() -> None:
+    @tile.kernel
+    def copied(A: ConstView1[f32], /, C: View1[f32]):
+        for nest in parallel(shape(A.shape[0])):
+            C[nest.index()].store(A[nest.index()].load())
+
+    with pytest.raises(CaptureError, match=r"TW108.*the argument A is given by name, and it goes by place\n"):
+        copied.capture(A=tensor_shape(4), C=tensor_shape(4))
