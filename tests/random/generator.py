@@ -58,6 +58,7 @@ def _region(w: Writer, scope: Scope) -> None:
     domain = f"shape({', '.join(axes)})"
     carried = _carried(w, scope) if kind != "parallel" else []
     w.line(scope, f"for {handle} in {scope.handle}.{kind}({domain}{policy}):")
+    header = len(w.lines)
     inner = scope.inner(handle, {axis: w.axes[axis] for axis in axes}, kind)
     if w.choices.chance(60):
         load(w, inner)
@@ -68,6 +69,8 @@ def _region(w: Writer, scope: Scope) -> None:
             w.line(inner, "pass")
         else:
             store(w, inner)
+    if len(w.lines) == header:
+        w.line(inner, "pass")
     w.traits[f"region {kind}"] += 1
     w.traits["regions"] += 1
 

@@ -241,6 +241,9 @@ def _index(w: Writer, scope: Scope) -> str:
     return f"{scope.handle}.index({w.choices.pick(list(scope.indices))})"
 
 
+MOST_AXES = 8  # of a view
+
+
 def store(w: Writer, scope: Scope, value: Variable | None = None) -> None:
     """To an output of its own, at a place that differs for all parallel instances; some elements hang over the edge."""
     v = value or any_tile(w, scope)
@@ -261,6 +264,8 @@ def store(w: Writer, scope: Scope, value: Variable | None = None) -> None:
         shape = [max(1, scope.indices[head]) for head in heads] + shape
     if any(each % own for each, own in zip(reversed(shape), reversed(extents), strict=False)):
         w.traits["ragged"] += 1
+    if len(shape) > MOST_AXES:
+        return
     view = w.argument("Y", v.dtype, tuple(shape), const=False)
     if not axes:
         w.line(scope, f"{view.name}[{', '.join(places)}].store({v.name}{'.scalar()' if v.axes == () else ''})")
