@@ -46,6 +46,8 @@ class Route(Protocol):
     """One way to run a kernel on arrays; `handle` is made once and launched again and again."""
 
     name: str
+    brief: bool
+    """Whether large arrays are tried once, with fewer tile sizes."""
 
     def handle(self, kernel: TileKernel, arrays: Sequence[Array | None], config: Mapping[str, object]) -> Launch: ...
 
@@ -54,6 +56,9 @@ class Interpreter:
     """The meaning of the program; every second launch takes the instances of a parallel in reverse."""
 
     name = "interpreter"
+
+    def __init__(self, *, brief: bool = True) -> None:
+        self.brief = brief
 
     def handle(self, kernel: TileKernel, arrays: Sequence[Array | None], config: Mapping[str, object]) -> Launch:
         shapes = [None if array is None else _shape(array) for array in arrays]
@@ -72,6 +77,7 @@ class Machine:
     """Direct calls: machine code on the threads of this process."""
 
     name = "cpu"
+    brief = False
 
     def handle(self, kernel: TileKernel, arrays: Sequence[Array | None], config: Mapping[str, object]) -> Launch:
         return lambda given: kernel(*given, **config)
@@ -118,7 +124,7 @@ def check(
     **config: object,
 ) -> None:
     """Launches twice and compares. `again` computes the answers from changed inputs, in the order of the parameters;
-    without it the second launch repeats the first. `once` is for the interpreter on the largest inputs.
+    without it the second launch repeats the first. `once` is for a brief route on the largest inputs.
     """
     first = [_Placed(argument, place) for place, argument in enumerate(arguments)]
     launch = _refusing(first, lambda: route.handle(kernel, [one.array for one in first], config))
@@ -272,11 +278,11 @@ def ramps(M: int, K: int, N: int) -> tuple[Array, Array]:
 
 
 def blocks(own: int, route: Route | None = None) -> Iterator[int]:
-    """The tile sizes of a case: its own, and the four every case is tried with. With a route, the interpreter, which
-    is slow on large arrays, tries its own and the largest only.
+    """The tile sizes of a case: its own, and the four every case is tried with; on a brief route its own and the
+    largest.
     """
     yield own
-    if route is not None and route.name == Interpreter.name:
+    if route is not None and route.brief:
         yield from {64} - {own}
         return
     yield from (size for size in (16, 32, 48, 64) if size != own)

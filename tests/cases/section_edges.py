@@ -105,11 +105,10 @@ def c02(route: Route) -> None:
     a, b = ramps(1000, 999, 1001)
     c = product_of(a, b)
     assert (c[0, 0], c[999, 1000], c.sum(), c.max()) == (29951, 29998, 29_999_970_000, 30030)
-    sizes = [(256, 256, 256)] if route.name == "interpreter" else [(s, s, s) for s in (32, 64, 128)]
-    for bm, bn, bk in sizes:
+    for size in (256,) if route.brief else (32, 64, 128, 16, 48):
         check(
-            route, gemm, In(a), In(b), Out(c.astype("f4")), again=product_of, once=route.name == "interpreter",
-            bm=bm, bn=bn, bk=bk,
+            route, gemm, In(a), In(b), Out(c.astype("f4")), again=product_of, once=route.brief,
+            bm=size, bn=size, bk=size,
         )  # fmt: skip
 
 

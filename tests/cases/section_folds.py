@@ -119,11 +119,10 @@ def sums_in_place(X: View1[i32], *, block: int):
 @case("C50", Tag.MUST, "inclusive sums in place of 30,720 ones, ten times")
 def c50(route: Route) -> None:
     n = 30_720
-    slow = route.name == "interpreter"
-    for block in (1024,) if slow else (32, 16, 48, 64, 128, 256, 512, 1024):
-        for _ in range(1 if slow else 5):  # two launches each
+    for block in (1024,) if route.brief else (32, 16, 48, 64, 128, 256, 512, 1024):
+        for _ in range(1 if route.brief else 5):  # two launches each
             out = Out(np.arange(1, n + 1, dtype="i4"), np.ones(n, "i4"))
-            check(route, sums_in_place, out, once=slow, block=block)
+            check(route, sums_in_place, out, once=route.brief, block=block)
 
 
 @case("C50 small", Tag.MUST, "inclusive sums in place, every tile size")

@@ -9,7 +9,7 @@ from typing import Final
 
 from tests.cases.bench import Route
 
-__all__ = ["CASES", "ELSEWHERE", "ROUTES", "WAITING", "Case", "Tag", "case", "load_cases"]
+__all__ = ["CASES", "ELSEWHERE", "OWN_TESTS", "ROUTES", "WAITING", "Case", "Tag", "case", "load_cases"]
 
 ROUTES: Final = ("interpreter", "cpu1", "cpu2", "cpu8")
 
@@ -66,7 +66,6 @@ WAITING: Mapping[tuple[str, str], tuple[str, str]] = MappingProxyType({})
 
 ELSEWHERE = MappingProxyType(
     {
-        "C63": "the tests of the disk cache",
         "C65": "the tuner",
         "C66": "the tuner",
         "C67": "the tuner",
@@ -79,3 +78,6 @@ ELSEWHERE = MappingProxyType(
     }
 )
 """Cases of parts that do not exist yet, or that are measured instead of tested."""
+
+OWN_TESTS = MappingProxyType({"C63": "tests/differential/test_cache.py"})
+"""Cases that are no single kernel, and the file of tests that holds each."""

@@ -1,6 +1,6 @@
 """A process that runs cases on one route: names in, outcomes out, one JSON line each.
 
-`python -m tests.cases.worker ROUTE`
+`python -m tests.cases.worker ROUTE`, where `interpreter-whole` leaves no tile size out
 """
 
 import json
@@ -18,7 +18,7 @@ def main() -> None:
     """Serves until its input ends. What the cases print goes to the error stream."""
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
-    route = Interpreter() if sys.argv[1] == "interpreter" else Machine()
+    route = Interpreter(brief=sys.argv[1] == "interpreter") if sys.argv[1].startswith("interpreter") else Machine()
     cases = load_cases()
     answers.write(json.dumps(list(cases)) + "\n")
     for line in sys.stdin:

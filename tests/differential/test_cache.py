@@ -147,6 +147,7 @@ def run_together(folder: Path, cache: Path, count: int) -> list[subprocess.Popen
 
 @pytest.mark.slow
 def test_eight_processes_start_on_one_empty_cache(tmp_path: Path) -> None:
+    """C63, and the test after this one."""
     (tmp_path / "program.py").write_text(PROGRAM.format(helper="some_helper"))
     write_helper(tmp_path, "some_helper", 1)
     running = run_together(tmp_path, tmp_path / "cache", 8)

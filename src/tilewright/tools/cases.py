@@ -138,6 +138,8 @@ def _notes(console: Console, table: Any, cases: Sequence[Any], columns: Mapping[
     places: dict[str, list[str]] = {"`make test-all`, which has the memory for it": large}
     for name, what in table.ELSEWHERE.items():
         places.setdefault(what, []).append(name)
+    for name, file in table.OWN_TESTS.items():
+        console.print(f"{name} has tests of its own: {file}", style="dim", soft_wrap=True)
     for what, names in places.items():
         if names:
             console.print(f"waiting for {what}: {', '.join(names)}", style="dim", soft_wrap=True)
