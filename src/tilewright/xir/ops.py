@@ -307,8 +307,9 @@ class ContractOp(IRDLOperation):
 
     Matrices are (buffer, first index, two element strides): A by (row, k), B by (k, column), C by (row, column). Each
     element's chain runs in k order. `tile` gives the register tile: rows x vectors of lanes columns. `blocking` gives
-    the length of a block of k (0: all), the rows between two passes over B (0: all), and whether B is packed into
-    panels first. Elements of A and B are converted to C's type; `unsigned` says whose integers are unsigned.
+    the length of a block of k (0: all), the rows between two passes over B (0: all), and how many operands
+    are packed into panels first (1: B, 2: A too, a block of rows at a time). Elements of A and B are converted to C's
+    type; `unsigned` says whose integers are unsigned.
 
     The chain starts from C[i, j], from +0 when `from_zero`, or from what `start` yields for (row, column), one vector
     of columns. `finish` takes (row, column, sums) and yields what is stored. Each has a twin for the last, incomplete
@@ -348,8 +349,8 @@ class ContractOp(IRDLOperation):
         """Records in this order.
 
         `operands`: a, a_index, b, b_index, c, c_index. `extents`: rows, columns, k. `strides`: a_row, a_k, b_k, b_col,
-        c_row, c_col. `tile`: register rows, column vectors, lanes. `blocking`: k block, row block, packed. `unsigned`:
-        of A and of B. `regions`: the four bodies.
+        c_row, c_col. `tile`: register rows, column vectors, lanes. `blocking`: k block, row block, how many packed.
+        `unsigned`: of A and of B. `regions`: the four bodies.
         """
         signs = ArrayAttr([BoolAttr.from_bool(each) for each in unsigned]) if any(unsigned) else None
         properties: dict[str, Attribute | None] = {

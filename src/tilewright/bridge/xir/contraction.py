@@ -26,10 +26,16 @@ Demands = dict[SSAValue, int | None]
 
 _TRANSPOSE = 4
 _K_BLOCK = 512
-_STREAM_K_BLOCK = 16
 _ROW_BLOCK = 192
-_SKINNY = 64
+_SKINNY = 64  # rows; a B beyond the caches then counts for more than the arithmetic
+_STREAMED = 20  # rows up to which B is read once as it lies; with more of them panels pay
+_STREAM_K_BLOCK = 16
+_SKINNY_K_BLOCK = 128  # panels of B that stay in L1 while sums pass by in L2
+_VECTOR_ROWS = 2  # rows up to which a few streams of long rows of B are best
+_VECTOR_K_BLOCK = 8
+_VECTOR_COLUMNS = 4  # vectors
 _ROWS = 8
+_ROWS_OF_ONE_VECTOR = 14
 _VECTORS = 8
 
 
@@ -105,7 +111,8 @@ def plan_contraction(op: MmaOp, setting: Setting) -> Outcome:
     sink = _Sink(op, op.result, ()) if split else _sink_of(op, setting)
     direct = {value: _is_direct(value, sink.op, setting) for value in (op.a, op.b)}
     candidates = [
-        _priced(op, setting, direct, dim, swapped=swapped) for swapped, dim in _choices(op, roles, setting.choice.fixed)
+        _priced(op, setting, direct, sink, dim, swapped=swapped)
+        for swapped, dim in _choices(op, roles, setting.choice.fixed)
     ]
     best = min(candidates, key=lambda candidate: candidate.cost)
     if isinstance(sink.op, StoreOp) and _store_stride(sink.op, best.lane) != 1:
@@ -181,9 +188,11 @@ def _lanes(op: MmaOp, setting: Setting) -> int:
 
 
 def _priced(
-    op: MmaOp, setting: Setting, direct: Mapping[SSAValue, bool], lane: DimAttr | None, *, swapped: bool
+    op: MmaOp, setting: Setting, direct: Mapping[SSAValue, bool], sink: _Sink, lane: DimAttr | None, *, swapped: bool
 ) -> _Candidate:
-    """Cost in vector operations: copies of operands that cannot be read in place, and lanes that stay empty."""
+    """Cost in vector operations: copies of operands that cannot be read in place, and of a result whose lanes do not
+    lie side by side where it ends; lanes that stay empty.
+    """
     lane_side, row_side = (op.a, op.b) if swapped else (op.b, op.a)
     cost = 0.0
     if not (direct[lane_side] and _stride(lane_side, lane) == 1):
@@ -191,6 +200,8 @@ def _priced(
         cost += _copy_cost(lane_side, op, setting) * (_TRANSPOSE if strided else 1)
     if not direct[row_side]:
         cost += _copy_cost(row_side, op, setting)
+    if isinstance(sink.op, StoreOp) and _store_stride(sink.op, lane) != 1:
+        cost += _copy_cost(sink.value, op, setting) * (1 + _TRANSPOSE)
     extent = 1 if lane is None else _extent(op, lane)
     lanes = _lanes(op, setting)
     waste = -(-extent // lanes) * lanes / max(extent, 1)
@@ -275,10 +286,24 @@ def register_tile(machine: Machine, lanes: int, rows: int, columns: int) -> tupl
     """
     needed, rows = max(1, -(-columns // lanes)), max(1, rows)
     if rows >= _ROWS:
-        vectors = min(2, needed)
-        return (_ROWS if machine.vector_registers >= 32 or vectors == 1 else 6), vectors, lanes
+        vectors = min(range(min(2, needed), 0, -1), key=lambda vectors: _vectors_issued(columns, vectors, lanes))
+        many = machine.vector_registers >= 32
+        if vectors == 1:
+            return (_ROWS_OF_ONE_VECTOR if many and rows >= _ROWS_OF_ONE_VECTOR else _ROWS), 1, lanes
+        return (_ROWS if many else 6), vectors, lanes
     spare = (machine.vector_registers - 2) // (rows + 1)
     return rows, max(1, min(spare, needed, _VECTORS)), lanes
+
+
+def _vectors_issued(columns: int, vectors: int, lanes: int) -> float:
+    """Vector operations a row of C takes in panels of so many vectors.
+
+    A last panel of half a vector or less is computed in narrower ones, which cost half; in a panel of several vectors
+    the last is masked, and costs as much as a full one.
+    """
+    full, rest = divmod(columns, vectors * lanes)
+    edge = 0.5 if 0 < rest <= lanes // 2 else -(-rest // lanes)
+    return max(full * vectors + edge, 1)
 
 
 def _number(dim: DimAttr | None) -> int | None:
@@ -304,26 +329,62 @@ def _assumed(direct: Mapping[SSAValue, bool], structure: Structure) -> frozenset
 def blocked(op: MmaOp, plan: ContractPlan, machine: Machine, *, may_split: bool) -> ContractPlan:
     """The plan with its blocks.
 
-    What is small enough is read as it lies, skinny products stream B once, the rest goes through panels.
+    What is small enough is read as it lies, skinny products read B once, the rest goes through panels.
     `may_split` says that sums may lie in the sink between blocks of k: nothing that is read later is overwritten by
     them.
     """
     size = dtype_of(element_of(op.c)).itemsize
     rows, columns = _size_of(op, plan.row), _size_of(op, plan.lane)
     depth = _depth(op, DimAttr.of(plan.k))
-    total = size * (rows * depth + depth * columns + rows * columns)
-    packed = bool(plan.blocking[2])
-    k_block = _even_split(depth, _K_BLOCK)
-    row_block = 0
-    if not packed and rows <= _SKINNY and size * depth * columns > 2 * machine.l2_bytes:
-        k_block = _STREAM_K_BLOCK
-    elif plan.b_direct and not _reads_narrow(op, plan) and total > 3 * machine.l2_bytes and rows > _SKINNY:
-        packed, row_block = True, _ROW_BLOCK
+    may_pack = plan.b_direct and not _reads_narrow(op, plan)
+    blocks = _Blocks(_even_split(depth, _K_BLOCK), 0, plan.blocking[2])
+    if not blocks.packed and rows <= _SKINNY:
+        if size * depth * columns > 2 * machine.l2_bytes:
+            blocks = _skinny_blocks(rows, may_pack=may_pack)
+    elif may_pack and size * rows * depth > machine.l2_bytes // 2 and _reads_across_rows(op, plan):
+        blocks = replace(blocks, rows=_ROW_BLOCK, packed=2)
+    elif may_pack and size * depth * columns > machine.l2_bytes:
+        blocks = replace(blocks, rows=_ROW_BLOCK, packed=1)
     if not may_split:
-        k_block = 0
-    wide = packed and columns >= 256 and rows >= _ROWS and machine.vector_registers >= 32
-    tile = (plan.tile[0], 3, plan.tile[2]) if wide else plan.tile
-    return replace(plan, blocking=(k_block, row_block, int(packed)), tile=tile)
+        blocks = replace(blocks, k=0)
+    tile = _tile_of(plan, blocks, columns, machine)
+    return replace(plan, blocking=(blocks.k, blocks.rows, blocks.packed), tile=tile)
+
+
+@dataclass(frozen=True)
+class _Blocks:
+    """Length of a block of k (0: all), rows between two passes over B (0: all), how many operands lie in panels."""
+
+    k: int
+    rows: int
+    packed: int
+
+
+def _skinny_blocks(rows: int, *, may_pack: bool) -> _Blocks:
+    if rows <= _VECTOR_ROWS:
+        return _Blocks(_VECTOR_K_BLOCK, 0, 0)
+    if rows <= _STREAMED or not may_pack:
+        return _Blocks(_STREAM_K_BLOCK, 0, 0)
+    return _Blocks(_SKINNY_K_BLOCK, 0, 1)
+
+
+def _tile_of(plan: ContractPlan, blocks: _Blocks, columns: int, machine: Machine) -> tuple[int, int, int]:
+    """The register tile for these blocks: three vectors of panels, rows that vectors fill, few streams of B."""
+    rows, vectors, lanes = plan.tile
+    if blocks.packed == 2:
+        rows = min(rows, _ROWS)
+    if blocks.packed and columns >= 256 and rows >= _ROWS and machine.vector_registers >= 32:
+        vectors = 3
+    if blocks.k == _VECTOR_K_BLOCK:
+        vectors = min(vectors, _VECTOR_COLUMNS)
+    return rows, vectors, lanes
+
+
+def _reads_across_rows(op: MmaOp, plan: ContractPlan) -> bool:
+    """Whether A lies so that its rows are neighbours, and k goes from line to line."""
+    value = op.b if plan.swapped else op.a
+    across = plan.a_direct and plan.row is not None and _stride(value, DimAttr.of(plan.row)) == 1
+    return across and element_of(value) == element_of(op.c)
 
 
 def _size_of(op: MmaOp, dim: int | None) -> int:

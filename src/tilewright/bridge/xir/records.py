@@ -77,8 +77,8 @@ class ContractPlan:
 
     It is computed where `sink` stands, together with everything up to the value numbered `value`, and goes straight
     into what the sink writes. `outer` dimensions become loops around it (batch, further rows, columns and contracted
-    dimensions, in that order). `blocking`: length of a block of k, rows between two passes over B, whether B is
-    packed.
+    dimensions, in that order). `blocking`: length of a block of k, rows between two passes over B, how many
+    operands are packed (1: B, 2: A too).
     """
 
     swapped: bool

@@ -5,6 +5,7 @@ A constraint on the mapping of root programs (order, block size, program lanes) 
 """
 
 from collections.abc import Iterator
+from math import prod
 
 from xdsl.ir import Operation
 
@@ -41,7 +42,9 @@ AFTER_STRIPS: tuple[TilePass, ...] = (FoldConstants(), MergeEqualValues(), Erase
 _CONTRACTION_BLOCK = 64
 _FLAT_BLOCK = 4096
 _COLUMN_BLOCK = 256
-_REGISTER_ROWS = 8
+_REGISTER_TILE = (8, 16)  # rows, and columns of one vector
+_LANES = 16
+_READ = 0.5  # vector operations that reading an element of an operand counts for
 
 
 def keeps_tiles(options: XirOptions, threads_per_group: int) -> bool:
@@ -124,13 +127,30 @@ def _is_one_contraction(root: regions.ParallelOp) -> bool:
 
 
 def _tasks(root: regions.ParallelOp, dims: list[DimAttr], threads: int) -> Iterator[StripAxis]:
-    """Batches one by one; then rows in one part a thread, in whole register tiles."""
+    """Batches one by one; a single product in as many parts as threads, in whole register tiles."""
     for dim in dims[:-2]:
         yield StripAxis(dim.number, 1)
     if len(dims) > 2 or threads <= 1:
         return
-    rows = extent_of(root, dims[0])
-    part = -(-rows // threads)
-    part = -(-part // _REGISTER_ROWS) * _REGISTER_ROWS
-    if part < rows:
-        yield StripAxis(dims[0].number, part)
+    extents = [extent_of(root, dim) for dim in dims]
+    for dim, extent, part in zip(dims, extents, parts_of(extents, threads), strict=True):
+        if part < extent:
+            yield StripAxis(dim.number, part)
+
+
+def parts_of(extents: list[int], threads: int) -> tuple[int, ...]:
+    """Rows and columns (or what there is of them) of one task of a product, so that the last one ends first.
+
+    The cost of a step of k: multiply-adds of the largest task, in vectors, and what it reads of both operands.
+    """
+    grids = [(rows, threads // rows) for rows in range(threads, 0, -1)]
+    parts = [tuple(_part(*each) for each in zip(extents, grid, _REGISTER_TILE, strict=False)) for grid in grids]
+    return min(parts, key=_cost_of_part)
+
+
+def _part(extent: int, count: int, multiple: int) -> int:
+    return min(extent, -(-extent // (count * multiple)) * multiple)
+
+
+def _cost_of_part(part: tuple[int, ...]) -> float:
+    return prod(part) / _LANES + _READ * sum(part)

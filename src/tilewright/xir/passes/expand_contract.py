@@ -25,9 +25,9 @@ class ExpandContract:
 
     Ensures: no `xir.contract` is left; every element of C is the same chain of fused multiply-adds in k order.
     Rewrites: a contract -> loops over blocks of k, column panels and row blocks around one register tile, whose
-    accumulators are SSA values over a rolled k loop; B goes through packed panels where asked. Tiles at the right and
-    lower edge are smaller ones of their own, the last vector masked. A product of more than one tile calls its tiles
-    as internal functions, shared by equal products. Between blocks of k the sums lie in C.
+    accumulators are SSA values over a rolled k loop; B, or both, go through packed panels where asked. Tiles at the
+    right and lower edge are smaller ones of their own, the last vector masked. A product of more than one tile calls
+    its tiles as internal functions, shared by equal products. Between blocks of k the sums lie in C.
     Declines: nothing.
     """
 
@@ -69,7 +69,7 @@ class _Product:
     from_zero: bool
     k_block: int
     row_block: int
-    packed: bool
+    packed: int
     unsigned: tuple[bool, bool]
     start: tuple[Body, Body] | None
     finish: tuple[Body, Body] | None
@@ -96,7 +96,7 @@ def _product(op: ContractOp) -> _Product:
     start = _pair(body_of(op.start), body_of(op.start_tail))
     finish = _pair(body_of(op.finish), body_of(op.finish_tail))
     tile = Tile(rows, columns, lanes)
-    blocks = (k_block or max(k, 1), row_block or max(m, 1), bool(packed))
+    blocks = (k_block or max(k, 1), row_block or max(m, 1), packed)
     signs = (False, False) if op.unsigned is None else tuple(bool(each) for each in op.unsigned)
     return _Product(a, b, c, m, n, k, tile, bool(op.from_zero), *blocks, (signs[0], signs[1]), start, finish)
 
@@ -187,7 +187,9 @@ class _Expansion:
     def __init__(self, builder: XirBuilder, functions: _Functions, product: _Product) -> None:
         self._b, self._functions, self._product = builder, functions, product
         self._panels = _blocked(product.n, product.tile.vectors * product.tile.lanes)
-        self._packed = self._scratch() if product.packed and product.k and product.n else None
+        live = product.packed if product.k and product.n and product.m else 0
+        self._packed = self._scratch() if live >= 1 else None
+        self._packed_rows = self._scratch_of_rows() if live >= 2 else None
 
     def write(self) -> None:
         """Blocks of k one after the other: the first starts the chains, the last ends them."""
@@ -209,17 +211,22 @@ class _Expansion:
 
     def _scratch(self) -> Panels:
         p = self._product
-        width = p.tile.vectors * p.tile.lanes
-        count = -(-p.n // width)
-        depth = min(p.k, p.k_block)
-        op = AllocOp(buffer_type(p.b.buffer).element, count * width * depth)
+        return self._panels_for(p.b, p.n, p.tile.vectors * p.tile.lanes, p.tile.lanes)
+
+    def _scratch_of_rows(self) -> Panels:
+        """Panels of the rows of A in one block, as high as a register tile."""
+        p, rows = self._product, self._product.tile.rows
+        return self._panels_for(p.a, min(p.m, p.row_block), rows, rows & -rows)  # vectors of a power of two
+
+    def _panels_for(self, matrix: _Matrix, extent: int, width: int, lanes: int) -> Panels:
+        depth = min(self._product.k, self._product.k_block)
+        op = AllocOp(buffer_type(matrix.buffer).element, -(-extent // width) * width * depth)
         op.location = self._b.place
         top = function_of(self._b.block)
         first = top.first_op
         if first is not None:
             top.insert_op_before(op, first)
-        last = p.n - (count - 1) * width
-        return Panels(op.buffer, count, width, depth, p.tile.lanes, last)
+        return Panels(op.buffer, extent, width, depth, lanes)
 
     def _block_of_k(self, depth: _Depth) -> None:
         p, b = self._product, self._b
@@ -231,13 +238,17 @@ class _Expansion:
                 self._panels_of(top, rows.size, depth)
 
     def _panels_of(self, top: SSAValue, height: int, depth: _Depth) -> None:
-        tile = self._product.tile
+        p, b, tile = self._product, self._b, self._product.tile
+        if self._packed_rows is not None and depth.length:
+            _, start = self._at(p.a, top, depth.first)
+            rows = replace(self._packed_rows, extent=height)
+            pack(b, rows, p.a.buffer, start, (p.a.column, p.a.row), depth.length)
         for panel in self._panels:
             with self._each(panel) as column:
                 for block in _blocked(height, tile.rows):
                     with self._each(block) as row:
                         cut = tile.cut(block.size, panel.size, narrow=not self._fixed)
-                        self._tile(self._b.add(top, row), column, cut, depth)
+                        self._tile((top, row), column, cut, depth)
 
     @property
     def _fixed(self) -> bool:
@@ -253,26 +264,36 @@ class _Expansion:
         with self._b.for_(blocks.first, blocks.first + blocks.count * blocks.size, blocks.size) as loop:
             yield loop.index
 
-    def _tile(self, row: SSAValue, column: SSAValue, tile: Tile, depth: _Depth) -> None:
+    def _tile(self, rows: tuple[SSAValue, SSAValue], column: SSAValue, tile: Tile, depth: _Depth) -> None:
+        """The tile at a row of a block (its first row, and the row within) and a column."""
         p, b = self._product, self._b
+        row = b.add(*rows)
+        left, left_index, left_strides = self._left(rows, depth)
         right, right_index, right_strides = self._right(column, depth)
         kernel = Microkernel(
             tile=tile,
             k=depth.length,
-            strides=(p.a.row, p.a.column, *right_strides, p.c.row, p.c.column),
+            strides=(*left_strides, *right_strides, p.c.row, p.c.column),
             from_zero=p.from_zero and depth.starts,
             whole_b=self._packed is not None,
-            buffers=(buffer_type(p.a.buffer), buffer_type(right), buffer_type(p.c.buffer)),
+            buffers=(buffer_type(left), buffer_type(right), buffer_type(p.c.buffer)),
             unsigned=p.unsigned,
             start=p.start if depth.starts else None,
             finish=p.finish if depth.ends else None,
         )
-        a = self._at(p.a, row, depth.first)
-        arguments = [*a, right, right_index, *self._at(p.c, row, column), row, column, *kernel.captured()]
+        arguments = [left, left_index, right, right_index, *self._at(p.c, row, column), row, column, *kernel.captured()]
         if self._is_single():
             write_tile(b, kernel, arguments)
         else:
             b.call(self._functions.name_of(kernel, b), arguments)
+
+    def _left(self, rows: tuple[SSAValue, SSAValue], depth: _Depth) -> tuple[SSAValue, SSAValue, tuple[int, int]]:
+        """A at a row of tiles: its buffer, the index of its first element, strides by row and by k."""
+        p, b = self._product, self._b
+        if self._packed_rows is None:
+            return (*self._at(p.a, b.add(*rows), depth.first), (p.a.row, p.a.column))
+        panel = b.divsi(rows[1], self._packed_rows.width)
+        return self._packed_rows.buffer, self._packed_rows.start(b, panel), (1, self._packed_rows.width)
 
     def _right(self, column: SSAValue, depth: _Depth) -> tuple[SSAValue, SSAValue, tuple[int, int]]:
         """B at a panel: its buffer, the index of its first element, strides by k and by column."""

@@ -1,4 +1,6 @@
-"""Panels of B: blocks of columns copied so that the register tile reads them one after the other, k outermost."""
+"""Panels of an operand: blocks of its columns (of A: of its rows) copied so that the register tile reads them one
+after the other, k outermost.
+"""
 
 from dataclasses import dataclass
 
@@ -12,14 +14,13 @@ __all__ = ["Panels", "pack", "transposed"]
 
 @dataclass(frozen=True, slots=True)
 class Panels:
-    """`count` panels of `width` columns and `depth` rows of k in `buffer`; the last has `last` columns, then zeros."""
+    """Panels of `width` of `extent` columns and `depth` rows of k in `buffer`; zeros fill the last one up."""
 
     buffer: SSAValue
-    count: int
+    extent: int
     width: int
     depth: int
     lanes: int
-    last: int
 
     def start(self, b: XirBuilder, panel: SSAValue) -> SSAValue:
         """The index of a panel's first element."""
@@ -30,15 +31,15 @@ def pack(
     b: XirBuilder, panels: Panels, source: SSAValue, start: SSAValue, strides: tuple[int, int], depth: int
 ) -> None:
     """Copy `depth` rows of k of every panel. `strides`: of the source by k and by column."""
-    whole = panels.count - (panels.last < panels.width)
+    whole, last = divmod(panels.extent, panels.width)
     if whole:
         with b.for_(0, whole) as loop:
             first = b.add(start, b.mul(loop.index, panels.width * strides[1]))
             _panel(b, panels, (source, first), (panels.start(b, loop.index), panels.width), strides, depth)
-    if panels.last < panels.width:
+    if last:
         index = b.i64(whole)
         first = b.add(start, whole * panels.width * strides[1])
-        _panel(b, panels, (source, first), (panels.start(b, index), panels.last), strides, depth)
+        _panel(b, panels, (source, first), (panels.start(b, index), last), strides, depth)
 
 
 def _panel(

@@ -7,6 +7,7 @@ from tilewright import tile
 from tilewright.analysis.structure import structure_of
 from tilewright.bridge.xir.contraction import register_tile, roles_of
 from tilewright.bridge.xir.options import XirOptions, element
+from tilewright.bridge.xir.plan import plan
 from tilewright.bridge.xir.records import ContractPlan
 from tilewright.core.machine import GENERIC_AVX2, GENERIC_AVX512
 from tilewright.ir.kernel import Kernel
@@ -53,7 +54,7 @@ def made(m: int, n: int, k: int, *, a_turned: bool = False, b_turned: bool = Fal
 
 @pytest.mark.parametrize(
     ("a_turned", "b_turned", "lane", "direct"),
-    [(False, False, "n", (True, True)), (True, False, "n", (True, True)), (True, True, "m", (True, True))],
+    [(False, False, "n", (True, True)), (True, False, "n", (True, True)), (True, True, "n", (True, True))],
 )
 def test_lanes_run_where_an_operand_is_contiguous(
     *, a_turned: bool, b_turned: bool, lane: str, direct: tuple[bool, bool]
@@ -153,6 +154,29 @@ def test_the_register_tile_leaves_registers_for_operands(rows: int, columns: int
         assert 1 <= height <= max(rows, 1)
         assert (vectors - 1) * width < max(columns, 1), "no vector is all waste"
         assert height * vectors + vectors + 1 <= machine.vector_registers, "sums, a row of B and a broadcast"
+
+
+BLOCKS = [
+    ((512, 512, 100), (False, False), (0, 0, 0), (8, 2)),  # small enough to be read as it lies
+    ((512, 4096, 1000), (False, False), (500, 192, 1), (8, 3)),  # B through panels
+    ((512, 512, 512), (True, False), (0, 192, 2), (8, 3)),  # A goes from line to line
+    ((512, 512, 512), (True, True), (0, 192, 2), (8, 3)),
+    ((4096, 17, 64), (False, False), (0, 0, 0), (14, 1)),  # the last column apart, in a narrow vector
+    ((4096, 40, 64), (False, False), (0, 0, 0), (8, 2)),
+    ((1, 4096, 4096), (False, False), (8, 0, 0), (1, 4)),  # B is read once: by lines,
+    ((16, 4096, 4096), (False, False), (16, 0, 0), (8, 2)),
+    ((64, 4096, 4096), (False, False), (128, 0, 1), (8, 3)),  # and through small panels when rows are many
+]
+
+
+@pytest.mark.parametrize(("size", "turned", "blocking", "tile_"), BLOCKS)
+def test_blocks_follow_what_the_caches_hold(
+    size: tuple[int, int, int], turned: tuple[bool, bool], blocking: tuple[int, int, int], tile_: tuple[int, int]
+) -> None:
+    m, n, k = size
+    kernel = made(m, n, k, a_turned=turned[0], b_turned=turned[1])
+    (item,) = contracts_of(kernel, plan(kernel, GENERIC_AVX512, ELEMENT, threads=1))
+    assert (item.blocking, item.tile) == (blocking, (*tile_, 16))
 
 
 @tile.kernel

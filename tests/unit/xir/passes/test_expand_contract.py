@@ -12,14 +12,15 @@ from tilewright.numerics.arrays import Array
 from tilewright.numerics.fma import fma
 from tilewright.xir.builder import XirBuilder
 from tilewright.xir.interp import run
-from tilewright.xir.ops import CallOp, ContractOp, FuncOp, KernelOp
+from tilewright.xir.ops import AllocOp, CallOp, ContractOp, FuncOp, KernelOp
 from tilewright.xir.passes.expand_contract import ExpandContract
 from tilewright.xir.passes.runner import run_pipeline
-from tilewright.xir.types import BufferType
+from tilewright.xir.types import BufferType, buffer_type
 from tilewright.xir.values import dtype_of, storage_dtype
 
 LAYOUTS = ("rows", "columns", "padded", "strided")
 ROWS = ("rows", "rows", "rows")
+COLUMNS = ("columns", "columns", "columns")
 
 
 def strides_of(layout: str, shape: tuple[int, int]) -> tuple[int, int]:
@@ -46,6 +47,7 @@ def contract_module(
     from_zero: bool,
     elements: tuple[Attribute, Attribute, Attribute] = (f32, f32, f32),
     guard: int = 2,
+    blocking: tuple[int, int, int] = (0, 0, 0),
 ) -> ModuleOp:
     m, n, k = shape
     shapes = ((m, k), (k, n), (m, n))
@@ -58,7 +60,7 @@ def contract_module(
     kernel.location = b.place
     operands = [value for argument in kernel.body.block.args[:-1] for value in (argument, b.i64(guard))]
     flat = (*strides[0], *strides[1], *strides[2])
-    b.contract(operands, shape, flat, tile, from_zero=from_zero)
+    b.contract(operands, shape, flat, tile, from_zero=from_zero, blocking=blocking)
     b.return_()
     return ModuleOp([kernel])
 
@@ -80,12 +82,13 @@ def check(
     tile: tuple[int, int, int],
     from_zero: bool,
     elements: tuple[Attribute, Attribute, Attribute] = (f32, f32, f32),
+    blocking: tuple[int, int, int] = (0, 0, 0),
 ) -> ModuleOp:
     """Guards and gaps hold NaN (integers: noise) and must neither change nor be seen in C."""
     m, n, k = shape
     shapes = ((m, k), (k, n), (m, n))
     strides = [strides_of(layout, shape) for layout, shape in zip(layouts, shapes, strict=True)]
-    module = contract_module(shape, strides, tile, from_zero, elements)
+    module = contract_module(shape, strides, tile, from_zero, elements, blocking=blocking)
     run_pipeline(module, [ExpandContract()])
     rng = np.random.default_rng(hash((shape, tile)) % 2**32)
     memories: list[Array] = []
@@ -120,6 +123,29 @@ def test_every_layout(layouts: tuple[str, str, str]):
         check(shape, layouts, (2, 2, 4), False)
 
 
+@pytest.mark.parametrize("packed", [0, 1, 2])
+@pytest.mark.parametrize("blocks", [(0, 0), (3, 0), (2, 4), (4, 2)])
+def test_blocks_and_panels_leave_every_chain_as_it_is(blocks: tuple[int, int], packed: int):
+    for shape in ((9, 19, 7), (8, 16, 4), (1, 3, 9), (6, 18, 0), (0, 4, 3)):
+        for layouts in (ROWS, ("columns", "rows", "padded"), ("strided", "columns", "rows"), COLUMNS):
+            check(shape, layouts, (2, 2, 4), False, blocking=(blocks[0], blocks[1], packed))
+
+
+def test_both_operands_of_a_packed_product_are_read_from_panels():
+    module = check((9, 19, 7), ("columns", "rows", "rows"), (4, 2, 4), True, blocking=(3, 8, 2))
+    functions = [op for op in module.walk() if isinstance(op, FuncOp)]
+    panels = [op for op in module.walk() if isinstance(op, AllocOp)]
+    extents = {buffer_type(op.buffer).extent for op in panels}
+    assert extents == {8 * 3, 24 * 3}
+    read = {kind.extent for op in functions for kind in op.body.block.arg_types[:3] if isinstance(kind, BufferType)}
+    assert read == extents
+
+
+def test_panels_of_any_height_are_filled_by_whole_vectors():
+    for rows in (1, 3, 6):
+        check((13, 9, 6), ("rows", "rows", "rows"), (rows, 1, 4), False, blocking=(4, 7, 2))
+
+
 @pytest.mark.parametrize(
     "elements", [(f64, f64, f64), (bf16, bf16, f32), (f32, bf16, f64), (i32, i32, i32), (i8, i8, i32)]
 )
@@ -151,5 +177,5 @@ def test_accumulators_are_carried_by_a_rolled_loop():
 
 
 def test_rows_are_vectorised_when_they_are_what_lies_together():
-    module = check((9, 5, 4), ("columns", "columns", "columns"), (2, 1, 4), False)
+    module = check((9, 5, 4), COLUMNS, (2, 1, 4), False)
     assert not any(op.name in ("xir.gather", "xir.scatter") for op in module.walk())
