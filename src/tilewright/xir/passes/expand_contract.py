@@ -11,8 +11,8 @@ from tilewright.xir import ops
 from tilewright.xir.builder import XirBuilder
 from tilewright.xir.ops import AllocOp, ContractOp, FuncOp
 from tilewright.xir.passes.bodies import Body, body_of
-from tilewright.xir.passes.microkernel import Microkernel, Tile, write_tile
-from tilewright.xir.passes.packing import Panels, pack
+from tilewright.xir.passes.microkernel import Microkernel, Tile
+from tilewright.xir.passes.packing import PanelCopy, Panels
 from tilewright.xir.rewrite import erase, function_of, root_of
 from tilewright.xir.types import buffer_type
 
@@ -124,34 +124,33 @@ def _contiguity(product: _Product) -> int:
 
 
 class _Functions:
-    """The tiles that exist as functions of a module."""
+    """The tiles and the copies of panels that exist as functions of a module."""
 
     def __init__(self, module: ModuleOp) -> None:
         self._module = module
-        self._names: dict[Microkernel, str] = {}
+        self._names: dict[Microkernel | PanelCopy, str] = {}
         self._taken = {op.sym_name.data for op in module.body.block.ops if isinstance(op, FuncOp | ops.KernelOp)}
 
-    def name_of(self, kernel: Microkernel, builder: XirBuilder) -> str:
-        """The function that computes `kernel`, written at its first use."""
-        name = self._names.get(kernel)
+    def name_of(self, body: Microkernel | PanelCopy, builder: XirBuilder) -> str:
+        """The function that does this, written at its first use."""
+        name = self._names.get(body)
         if name is None:
-            name = self._names[kernel] = self._free_name(kernel.tile)
-            self._write(name, kernel, builder)
+            name = self._names[body] = self._free_name(body.stem)
+            self._write(name, body, builder)
         return name
 
-    def _free_name(self, tile: Tile) -> str:
-        stem = f"contract_{tile.rows}x{tile.vectors}x{tile.lanes}"
+    def _free_name(self, stem: str) -> str:
         name = next(name for number in range(len(self._taken) + 1) if (name := f"{stem}_{number}") not in self._taken)
         self._taken.add(name)
         return name
 
-    def _write(self, name: str, kernel: Microkernel, builder: XirBuilder) -> None:
-        function = FuncOp(name, kernel.argument_types())
+    def _write(self, name: str, body: Microkernel | PanelCopy, builder: XirBuilder) -> None:
+        function = FuncOp(name, body.argument_types())
         function.location = builder.place
         top = self._module.body.block
         top.insert_op_before(function, next(iter(top.ops)))
         inside = XirBuilder(function.body.block, builder.place)
-        write_tile(inside, kernel, list(function.body.block.args))
+        body.write(inside, list(function.body.block.args))
         inside.return_()
 
 
@@ -232,17 +231,28 @@ class _Expansion:
         p, b = self._product, self._b
         if self._packed is not None and depth.length:
             start = b.add(p.b.index, b.mul(depth.first, p.b.row))
-            pack(b, self._packed, p.b.buffer, start, (p.b.row, p.b.column), depth.length)
+            self._pack(self._packed, p.b.buffer, start, (p.b.row, p.b.column), depth.length)
         for rows in _blocked(p.m, p.row_block):
             with self._each(rows) as top:
                 self._panels_of(top, rows.size, depth)
 
+    def _pack(self, panels: Panels, source: SSAValue, start: SSAValue, strides: tuple[int, int], depth: int) -> None:
+        """Copy `depth` rows of k into every panel. `strides`: of the source by k and by column."""
+        b = self._b
+        for block in _blocked(panels.extent, panels.width):
+            buffers = (buffer_type(source), buffer_type(panels.buffer))
+            copy = PanelCopy(buffers, strides, panels.width, panels.lanes, block.size)
+            with self._each(block) as column:
+                first = b.add(start, b.mul(column, strides[1]))
+                target = panels.start(b, b.divsi(column, panels.width))
+                b.call(self._functions.name_of(copy, b), [source, first, panels.buffer, target, b.i64(depth)])
+
     def _panels_of(self, top: SSAValue, height: int, depth: _Depth) -> None:
-        p, b, tile = self._product, self._b, self._product.tile
+        p, tile = self._product, self._product.tile
         if self._packed_rows is not None and depth.length:
             _, start = self._at(p.a, top, depth.first)
             rows = replace(self._packed_rows, extent=height)
-            pack(b, rows, p.a.buffer, start, (p.a.column, p.a.row), depth.length)
+            self._pack(rows, p.a.buffer, start, (p.a.column, p.a.row), depth.length)
         for panel in self._panels:
             with self._each(panel) as column:
                 for block in _blocked(height, tile.rows):
@@ -272,7 +282,6 @@ class _Expansion:
         right, right_index, right_strides = self._right(column, depth)
         kernel = Microkernel(
             tile=tile,
-            k=depth.length,
             strides=(*left_strides, *right_strides, p.c.row, p.c.column),
             from_zero=p.from_zero and depth.starts,
             whole_b=self._packed is not None,
@@ -281,9 +290,10 @@ class _Expansion:
             start=p.start if depth.starts else None,
             finish=p.finish if depth.ends else None,
         )
-        arguments = [left, left_index, right, right_index, *self._at(p.c, row, column), row, column, *kernel.captured()]
+        arguments = [left, left_index, right, right_index, *self._at(p.c, row, column)]
+        arguments += [b.i64(depth.length), row, column, *kernel.captured()]
         if self._is_single():
-            write_tile(b, kernel, arguments)
+            kernel.write(b, arguments)
         else:
             b.call(self._functions.name_of(kernel, b), arguments)
 

@@ -8,10 +8,11 @@ from xdsl.dialects.builtin import AnyFloat, IntegerType
 from xdsl.ir import Attribute, SSAValue
 
 from tilewright.xir.builder import XirBuilder
+from tilewright.xir.constants import known_int
 from tilewright.xir.passes.bodies import Body
 from tilewright.xir.types import I1, I64, BufferType, scalar_of, vector_of
 
-__all__ = ["Microkernel", "Tile", "write_tile"]
+__all__ = ["Microkernel", "Tile"]
 
 T = TypeVar("T")
 
@@ -42,7 +43,6 @@ class Microkernel:
     """
 
     tile: Tile
-    k: int
     strides: tuple[int, int, int, int, int, int]
     from_zero: bool
     whole_b: bool
@@ -52,9 +52,11 @@ class Microkernel:
     finish: tuple[Body, Body] | None = None
 
     def argument_types(self) -> list[Attribute]:
-        """For A, B and C a buffer and the index of its first element; for bodies row, column and what they capture."""
+        """For A, B and C a buffer and the index of its first element; the length of the chains; for bodies row, column
+        and what they capture.
+        """
         matrices = [kind for buffer in self.buffers for kind in (buffer, I64)]
-        return [*matrices, I64, I64, *(value.type for value in self.captured())]
+        return [*matrices, I64, I64, I64, *(value.type for value in self.captured())]
 
     def captured(self) -> list[SSAValue]:
         """The values from outside that the bodies use, each once."""
@@ -68,21 +70,25 @@ class Microkernel:
     def accumulator(self) -> Attribute:
         return self.buffers[2].element
 
+    @property
+    def stem(self) -> str:
+        """How a function of it is called."""
+        return f"contract_{self.tile.rows}x{self.tile.vectors}x{self.tile.lanes}"
 
-def write_tile(b: XirBuilder, kernel: Microkernel, arguments: Sequence[SSAValue]) -> None:
-    """Writes the tile: accumulators from C or zero, the loop along k, then stores; the k loop stays rolled.
+    def write(self, b: XirBuilder, arguments: Sequence[SSAValue]) -> None:
+        """Writes the tile: accumulators from C or zero, the loop along k, then stores; the k loop stays rolled.
 
-    Unrolling it makes LLVM hoist the broadcasts of A and spill accumulators.
-    """
-    writer = _Writer(b, kernel, arguments)
-    sums = writer.start()
-    if kernel.k == 1:
-        sums = writer.step(b.i64(0), sums)
-    elif kernel.k > 1:
-        with b.for_(0, kernel.k, 1, sums) as loop:
-            loop.yield_(writer.step(loop.index, loop.carries))
-        sums = loop.results
-    writer.finish(sums)
+        Unrolling it makes LLVM hoist the broadcasts of A and spill accumulators.
+        """
+        writer = _Writer(b, self, arguments)
+        sums, depth = writer.start(), arguments[6]
+        if known_int(depth) == 1:
+            sums = writer.step(b.i64(0), sums)
+        elif known_int(depth) != 0:
+            with b.for_(0, depth, 1, sums) as loop:
+                loop.yield_(writer.step(loop.index, loop.carries))
+            sums = loop.results
+        writer.finish(sums)
 
 
 class _Writer:
@@ -91,8 +97,8 @@ class _Writer:
     def __init__(self, b: XirBuilder, kernel: Microkernel, arguments: Sequence[SSAValue]) -> None:
         self._b, self._kernel, self._tile = b, kernel, kernel.tile
         self._a, self._a_index, self._bm, self._b_index, self._c, self._c_index = arguments[:6]
-        self._row, self._column = arguments[6:8]
-        self._captured = dict(zip(kernel.captured(), arguments[8:], strict=True))
+        self._row, self._column = arguments[7:9]
+        self._captured = dict(zip(kernel.captured(), arguments[9:], strict=True))
         lanes, last = self._tile.lanes, self._tile.last
         self._edge = b.const_lanes(I1, [lane < last for lane in range(lanes)]) if last else None
 

@@ -2,14 +2,15 @@
 after the other, k outermost.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from tilewright.xir.builder import XirBuilder
-from tilewright.xir.types import I1, I64, buffer_type, lanes_of
+from tilewright.xir.types import I1, I64, BufferType, lanes_of
 
-__all__ = ["Panels", "pack", "transposed"]
+__all__ = ["PanelCopy", "Panels", "transposed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,93 +28,90 @@ class Panels:
         return b.mul(panel, self.depth * self.width)
 
 
-def pack(
-    b: XirBuilder, panels: Panels, source: SSAValue, start: SSAValue, strides: tuple[int, int], depth: int
-) -> None:
-    """Copy `depth` rows of k of every panel. `strides`: of the source by k and by column."""
-    whole, last = divmod(panels.extent, panels.width)
-    if whole:
-        with b.for_(0, whole) as loop:
-            first = b.add(start, b.mul(loop.index, panels.width * strides[1]))
-            _panel(b, panels, (source, first), (panels.start(b, loop.index), panels.width), strides, depth)
-    if last:
-        index = b.i64(whole)
-        first = b.add(start, whole * panels.width * strides[1])
-        _panel(b, panels, (source, first), (panels.start(b, index), last), strides, depth)
+@dataclass(frozen=True, slots=True)
+class PanelCopy:
+    """The copy of one panel, as a function of source, index of its first element, panels, index of the panel, depth.
+
+    `buffers`: types of both. `strides`: of the source by k and by column. `columns`: how many of the `width` there are;
+    the others become zero.
+    """
+
+    buffers: tuple[BufferType, BufferType]
+    strides: tuple[int, int]
+    width: int
+    lanes: int
+    columns: int
+
+    @property
+    def stem(self) -> str:
+        """How a function of it is called."""
+        return f"panel_{self.columns}"
+
+    def argument_types(self) -> list[Attribute]:
+        return [*(kind for buffer in self.buffers for kind in (buffer, I64)), I64]
+
+    def write(self, b: XirBuilder, arguments: Sequence[SSAValue]) -> None:
+        """Writes the loops: squares of lanes where columns lie in runs along k, then rows of vectors."""
+        copy = _Copy(b, self, arguments)
+        (by_k, by_column), depth = self.strides, arguments[4]
+        rest: SSAValue | int = 0
+        if by_k == 1 and by_column != 1 and self.lanes > 1:
+            rest = b.mul(b.divsi(depth, self.lanes), self.lanes)
+            with b.for_(0, rest, self.lanes) as loop:
+                copy.each_vector(loop.index, copy.square)
+        with b.for_(rest, depth) as loop:
+            copy.each_vector(loop.index, copy.row)
 
 
-def _panel(
-    b: XirBuilder,
-    panels: Panels,
-    source: tuple[SSAValue, SSAValue],
-    target: tuple[SSAValue, int],
-    strides: tuple[int, int],
-    depth: int,
-) -> None:
-    lanes = panels.lanes
-    by_k, by_column = strides
-    squares = depth // lanes if by_k == 1 and by_column != 1 and lanes > 1 else 0
-    place, columns = target
-    if squares:
-        with b.for_(0, squares * lanes, lanes) as loop:
-            for vector in range(panels.width // lanes):
-                live = min(lanes, max(0, columns - vector * lanes))
-                _square(b, panels, source, place, loop.index, vector, by_column, live)
-    if depth > squares * lanes:
-        with b.for_(squares * lanes, depth) as loop:
-            for vector in range(panels.width // lanes):
-                live = min(lanes, max(0, columns - vector * lanes))
-                value = _row(b, source, loop.index, strides, vector * lanes, lanes, live)
-                b.store(value, panels.buffer, _at(b, panels, place, loop.index, vector))
+class _Copy:
+    """The parts of one copy."""
 
+    def __init__(self, b: XirBuilder, copy: PanelCopy, arguments: Sequence[SSAValue]) -> None:
+        self._b, self._copy = b, copy
+        self._source, self._first, self._panels, self._panel = arguments[:4]
+        self._zero = b.broadcast(b.const(copy.buffers[0].element, 0), copy.lanes)
 
-def _at(b: XirBuilder, panels: Panels, place: SSAValue, k: SSAValue, vector: int) -> SSAValue:
-    return b.add(place, b.add(b.mul(k, panels.width), vector * panels.lanes))
+    def each_vector(self, k: SSAValue, act: Callable[[SSAValue, SSAValue, int], None]) -> None:
+        """`act` on k, the first column of a vector, and how many of its lanes are live."""
+        b, lanes = self._b, self._copy.lanes
+        full, rest = divmod(self._copy.columns, lanes)
+        if full == 1:
+            act(k, b.i64(0), lanes)
+        elif full:
+            with b.for_(0, full * lanes, lanes) as loop:
+                act(k, loop.index, lanes)
+        for vector in range(full, self._copy.width // lanes):
+            act(k, b.i64(vector * lanes), rest if vector == full else 0)
 
+    def square(self, k: SSAValue, column: SSAValue, live: int) -> None:
+        """`lanes` values of k for `lanes` columns that lie in runs along k: loaded along k, stored along columns."""
+        b, lanes, by_column = self._b, self._copy.lanes, self._copy.strides[1]
+        start = b.add(b.add(self._first, k), b.mul(column, by_column))
+        columns = [
+            b.load(self._source, b.add(start, lane * by_column), lanes) if lane < live else self._zero
+            for lane in range(lanes)
+        ]
+        for offset, value in enumerate(transposed(b, columns)):
+            b.store(value, self._panels, self._place(b.add(k, offset), column))
 
-def _row(
-    b: XirBuilder,
-    source: tuple[SSAValue, SSAValue],
-    k: SSAValue,
-    strides: tuple[int, int],
-    column: int,
-    lanes: int,
-    live: int,
-) -> SSAValue:
-    """One vector of columns at one k; zero where there are none."""
-    buffer, start = source
-    kind = b.broadcast(b.const(buffer_type(buffer).element, 0), lanes)
-    if not live:
-        return kind
-    mask = None if live == lanes else b.const_lanes(I1, [lane < live for lane in range(lanes)])
-    first = b.add(start, b.add(b.mul(k, strides[0]), column * strides[1]))
-    if strides[1] == 1 or lanes == 1:
-        return b.load(buffer, first, lanes, mask=mask)
-    offsets = b.const_lanes(I64, [lane * strides[1] for lane in range(lanes)])
-    return b.gather(buffer, b.add(b.broadcast(first, lanes), offsets), mask=mask)
+    def row(self, k: SSAValue, column: SSAValue, live: int) -> None:
+        """One vector of columns at one k; zero where there are none."""
+        self._b.store(self._loaded(k, column, live), self._panels, self._place(k, column))
 
+    def _loaded(self, k: SSAValue, column: SSAValue, live: int) -> SSAValue:
+        b, lanes, (by_k, by_column) = self._b, self._copy.lanes, self._copy.strides
+        if not live:
+            return self._zero
+        mask = None if live == lanes else b.const_lanes(I1, [lane < live for lane in range(lanes)])
+        first = b.add(self._first, b.add(b.mul(k, by_k), b.mul(column, by_column)))
+        if by_column == 1 or lanes == 1:
+            return b.load(self._source, first, lanes, mask=mask)
+        offsets = b.const_lanes(I64, [lane * by_column for lane in range(lanes)])
+        return b.gather(self._source, b.add(b.broadcast(first, lanes), offsets), mask=mask)
 
-def _square(
-    b: XirBuilder,
-    panels: Panels,
-    source: tuple[SSAValue, SSAValue],
-    place: SSAValue,
-    k: SSAValue,
-    vector: int,
-    by_column: int,
-    live: int,
-) -> None:
-    """`lanes` values of k for `lanes` columns that lie in runs along k: loaded along k, stored along columns."""
-    buffer, start = source
-    lanes = panels.lanes
-    zero = b.broadcast(b.const(buffer_type(buffer).element, 0), lanes)
-    columns = [
-        b.load(buffer, b.add(b.add(start, k), (vector * lanes + lane) * by_column), lanes) if lane < live else zero
-        for lane in range(lanes)
-    ]
-    for offset, value in enumerate(transposed(b, columns)):
-        row = b.add(k, offset)
-        b.store(value, panels.buffer, _at(b, panels, place, row, vector))
+    def _place(self, k: SSAValue, column: SSAValue) -> SSAValue:
+        b = self._b
+        return b.add(self._panel, b.add(b.mul(k, self._copy.width), column))
 
 
 def transposed(b: XirBuilder, rows: list[SSAValue]) -> list[SSAValue]:

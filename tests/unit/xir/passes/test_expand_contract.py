@@ -137,8 +137,16 @@ def test_both_operands_of_a_packed_product_are_read_from_panels():
     panels = [op for op in module.walk() if isinstance(op, AllocOp)]
     extents = {buffer_type(op.buffer).extent for op in panels}
     assert extents == {8 * 3, 24 * 3}
-    read = {kind.extent for op in functions for kind in op.body.block.arg_types[:3] if isinstance(kind, BufferType)}
+    tiles = [op for op in functions if op.sym_name.data.startswith("contract")]
+    read = {kind.extent for op in tiles for kind in op.body.block.arg_types[:3] if isinstance(kind, BufferType)}
     assert read == extents
+
+
+def test_blocks_of_k_of_any_length_share_their_tiles_and_copies():
+    module = contract_module((16, 32, 19), [(19, 1), (32, 1), (32, 1)], (4, 2, 8), False, blocking=(8, 0, 2))
+    run_pipeline(module, [ExpandContract()])
+    names = sorted(op.sym_name.data for op in module.walk() if isinstance(op, FuncOp))
+    assert names == ["contract_4x2x8_0", "panel_16_0", "panel_4_0"]
 
 
 def test_panels_of_any_height_are_filled_by_whole_vectors():
