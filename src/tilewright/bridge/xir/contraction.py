@@ -24,7 +24,8 @@ __all__ = ["Demands", "Outcome", "Roles", "Setting", "blocked", "plan_contractio
 Demands = dict[SSAValue, int | None]
 """The dimension that must be innermost in a tile's buffer; None leaves it open."""
 
-_TRANSPOSE = 4
+_TRANSPOSE = 4  # a copy through squares of vectors
+_GATHERED = 12  # a copy, and another by gathers
 _K_BLOCK = 512
 _ROW_BLOCK = 192
 _SKINNY = 64  # rows; a B beyond the caches then counts for more than the arithmetic
@@ -201,7 +202,7 @@ def _priced(
     if not direct[row_side]:
         cost += _copy_cost(row_side, op, setting)
     if isinstance(sink.op, StoreOp) and _store_stride(sink.op, lane) != 1:
-        cost += _copy_cost(sink.value, op, setting) * (1 + _TRANSPOSE)
+        cost += _copy_cost(sink.value, op, setting) * _GATHERED
     extent = 1 if lane is None else _extent(op, lane)
     lanes = _lanes(op, setting)
     waste = -(-extent // lanes) * lanes / max(extent, 1)
@@ -286,7 +287,7 @@ def register_tile(machine: Machine, lanes: int, rows: int, columns: int) -> tupl
     """
     needed, rows = max(1, -(-columns // lanes)), max(1, rows)
     if rows >= _ROWS:
-        vectors = min(range(min(2, needed), 0, -1), key=lambda vectors: _vectors_issued(columns, vectors, lanes))
+        vectors = min(range(min(2, needed), 0, -1), key=lambda vectors: _row_cost(columns, vectors, lanes))
         many = machine.vector_registers >= 32
         if vectors == 1:
             return (_ROWS_OF_ONE_VECTOR if many and rows >= _ROWS_OF_ONE_VECTOR else _ROWS), 1, lanes
@@ -295,15 +296,15 @@ def register_tile(machine: Machine, lanes: int, rows: int, columns: int) -> tupl
     return rows, max(1, min(spare, needed, _VECTORS)), lanes
 
 
-def _vectors_issued(columns: int, vectors: int, lanes: int) -> float:
-    """Vector operations a row of C takes in panels of so many vectors.
+def _row_cost(columns: int, vectors: int, lanes: int) -> float:
+    """Vector operations a row of C takes in panels of so many vectors, with half a broadcast of A for every panel.
 
     A last panel of half a vector or less is computed in narrower ones, which cost half; in a panel of several vectors
     the last is masked, and costs as much as a full one.
     """
     full, rest = divmod(columns, vectors * lanes)
     edge = 0.5 if 0 < rest <= lanes // 2 else -(-rest // lanes)
-    return max(full * vectors + edge, 1)
+    return (full * vectors + edge) * (1 + 0.5 / vectors)
 
 
 def _number(dim: DimAttr | None) -> int | None:
@@ -374,7 +375,7 @@ def _tile_of(plan: ContractPlan, blocks: _Blocks, columns: int, machine: Machine
     if blocks.packed == 2:
         rows = min(rows, _ROWS)
     if blocks.packed and columns >= 256 and rows >= _ROWS and machine.vector_registers >= 32:
-        vectors = 3
+        rows, vectors = _ROWS, 3
     if blocks.k == _VECTOR_K_BLOCK:
         vectors = min(vectors, _VECTOR_COLUMNS)
     return rows, vectors, lanes
