@@ -161,7 +161,9 @@ def _if(w: Writer, scope: Scope) -> None:
 
 
 def _results(w: Writer, scope: Scope) -> None:
-    """The last values in sight are stored, and some of those before them."""
+    """The last values in sight are stored, some of those before them, and what memories hold in the end."""
+    for memory in scope.memories[:2]:
+        w.define(scope, f"{memory.name}.load()", memory.dtype, memory.axes)
     others = scope.variables[:-3]
     for v in [*scope.variables[-3:], *(w.choices.pick(others) for _ in others[:2])]:
         store(w, scope, v)
