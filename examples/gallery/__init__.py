@@ -130,6 +130,7 @@ _ORDERING = {
     "top_k": Entry(ordering.top_k, (_MN,), (Result((M, 5)), Result((M, 5), "i8")), lambda x: answers.top_k(x, 5)),
     "row_scan": Entry(ordering.row_scan, (_MN,), (_OUT,), answers.row_scan),
     "blocked_scan": Entry(ordering.blocked_scan, (_MN,), (_OUT,), answers.row_scan),
+    "recurrence": Entry(ordering.recurrence, (_MN, _MN), (_OUT,), answers.recurrence),
     "segment_sums": Entry(
         ordering.segment_sums,
         (_MN, whole(M, low=0, high=7, dtype="i4")),

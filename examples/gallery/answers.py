@@ -191,6 +191,18 @@ def row_scan(x: Array) -> Running:
     return Running(wide.cumsum(1), abs(wide).cumsum(1) * _growth(x.shape[1]))
 
 
+def recurrence(a: Array, x: Array) -> Running:
+    """A term has a product and a sum a step, and one more of both a block."""
+    return Running(_recurrence(a, x), _recurrence(abs(a), abs(x)) * _growth(4 * x.shape[1]))
+
+
+def _recurrence(a: Array, x: Array) -> Array:
+    h = np.zeros(x.shape)
+    for place in range(x.shape[1]):
+        h[:, place] = a[:, place] * (h[:, place - 1] if place else 0.0) + x[:, place]
+    return h
+
+
 def segment_sums(x: Array, numbers: Array, buckets: int) -> Running:
     belongs = exact(np.eye(max(buckets, int(numbers.max()) + 1))[:buckets, numbers])
     return belongs @ exact(x)

@@ -15,9 +15,12 @@ from tilewright.tile import (
     f32,
     i32,
     i64,
+    ordered_tree,
     parallel,
     reduce,
+    reducer,
     scalar,
+    scan,
     shape,
     shift,
     where,
@@ -76,6 +79,32 @@ def blocked_scan(X: ConstView2[f32], Y: View2[f32], *, rows: int = 2, block: int
             x = x + before
             Y.at(here, shape(r, c)).store(x)
             before = tile.reindex(x, shape(r), lambda at: coord(at.index(r), block - 1))
+
+
+affine = reducer(  # h -> a h + x, first f and then g
+    state=(f32, f32), identity=(1, 0), merge=lambda f, g: (g[0] * f[0], g[0] * f[1] + g[1]), commutative=False,
+    name="affine",
+)  # fmt: skip
+
+
+@tile.kernel
+def recurrence(A: ConstView2[f32], X: ConstView2[f32], H: View2[f32], *, rows: int = 2, block: int = 16):
+    """h[t] = a[t] h[t - 1] + x[t] along each row, from 0: a layer of a state-space model.
+
+    Such steps compose (Blelloch, "Prefix sums and their applications", 1990), so that a block is one scan; from one
+    block to the next h is carried.
+    """
+    M, N = X.shape
+    g, r, c = axis("g", cdiv(M, rows)), axis("r", rows), axis("c", block)
+    for nest in parallel(shape(g)):
+        m0 = nest.index() * rows
+        before = zeros(f32, shape(r))
+        for step in nest.serial(shape(axis("blocks", cdiv(N, block)))):
+            here = coord(m0, step.index() * block)
+            slope, offset = scan((A[here, shape(r, c)], X[here, shape(r, c)]), c, affine, policy=ordered_tree)
+            h = slope * before + offset
+            H.at(here, shape(r, c)).store(h)
+            before = tile.reindex(h, shape(r), lambda at: coord(at.index(r), block - 1))
 
 
 @tile.kernel

@@ -9,7 +9,7 @@ from tests.cases.table import Tag, case
 from tilewright import tile
 from tilewright.tile import (
     ConstView1,
-    Reducer,
+    ConstView2,
     View1,
     View2,
     add,
@@ -22,6 +22,7 @@ from tilewright.tile import (
     iota,
     parallel,
     reduce,
+    reducer,
     scalar,
     scan,
     shape,
@@ -46,39 +47,33 @@ def c47(route: Route) -> None:
     check(route, running_total, Out(np.arange(1, 9, dtype="i4")))
 
 
-def doubling(state: Any, x: Any) -> Any:
-    return state * 2 + x
-
-
-def halving(state: Any, x: Any) -> Any:
-    return state / 2 + x
-
-
-double, halve = Reducer("double", doubling, lambda _: 0), Reducer("halve", halving, lambda _: 0)
+affine = reducer(  # x -> a x + b, first f and then g
+    state=(f32, f32), identity=(1, 0), merge=lambda f, g: (g[0] * f[0], g[0] * f[1] + g[1]), commutative=False
+)  # fmt: skip
 
 
 @tile.kernel
-def recurrences(X: ConstView1[f32], A: View1[f32], B: View1[f32]):
-    e = axis("e", X.shape[0])
+def recurrences(A: ConstView1[f32], X: ConstView2[f32], H: View2[f32]):
+    """h = a h + x along each row, from 0."""
+    r, e = axis("r", X.shape[0]), axis("e", X.shape[1])
     for _ in parallel(shape(1)):
-        x = X[coord(0), shape(e)]
-        A.at(coord(0), shape(e)).store(scan(zeros(f32, shape(e)) + 1.0, e, double, policy=tile.fold_left))
-        B.at(coord(0), shape(e)).store(scan(x, e, halve, policy=tile.fold_left))
+        maps = A[coord(0), shape(r)], X[coord(0, 0), shape(r, e)]
+        _, h = scan(maps, e, affine, policy=tile.ordered_tree)
+        H.at(coord(0, 0), shape(r, e)).store(h)
 
 
-def recurrences_of(x: Any) -> tuple[Any, Any]:
-    a, b = np.zeros(len(x)), np.zeros(len(x))
-    for place, item in enumerate(x):
-        a[place] = 2 * (a[place - 1] if place else 0) + 1
-        b[place] = (b[place - 1] if place else 0) / 2 + item
-    return a, b
+def recurrences_of(a: Any, x: Any) -> Any:
+    h = np.zeros_like(x)
+    for place in range(x.shape[1]):
+        h[:, place] = a * (h[:, place - 1] if place else 0) + x[:, place]
+    return h
 
 
 @case("C48", Tag.MUST, "scans of x -> 2x + 1 and h -> h/2 + x")
 def c48(route: Route) -> None:
-    a = floats([1, 3, 7, 15, 31, 63, 127, 255])
-    b = floats([1, 2.5, 4.25, 6.125, 8.0625, 10.03125, 12.015625, 14.0078125])
-    check(route, recurrences, In(np.arange(1, 9, dtype="f4")), Out(a), Out(b), again=recurrences_of)
+    h = floats([[1, 3, 7, 15, 31, 63, 127, 255], [1, 2.5, 4.25, 6.125, 8.0625, 10.03125, 12.015625, 14.0078125]])
+    x = np.stack([np.ones(8, "f4"), np.arange(1, 9, dtype="f4")])
+    check(route, recurrences, In(floats([2, 0.5])), In(x), Out(h), again=recurrences_of)
 
 
 @tile.kernel

@@ -4,7 +4,9 @@ from collections.abc import Callable
 
 from tests.random.choices import Choices
 from tests.random.scope import Program, Scope, Variable, Writer
-from tests.random.statements import STATEMENTS, load, store
+from tests.random.statements import STATEMENTS, store
+from tests.random.storage import recalled
+from tests.random.tiles import load, reload
 
 __all__ = ["program"]
 
@@ -15,19 +17,53 @@ _TABLE: tuple[Callable[[Writer, Scope], None], ...] = tuple(each for each, weigh
 
 
 def program(choices: Choices) -> Program:
-    """A kernel of one root parallel. The same choices give the same text."""
+    """A kernel of one launch or several, sometimes in a loop. The same choices give the same text."""
     w = Writer(choices)
     for _ in range(3 if choices.chance(75) else 2):
         w.axis("a", choices.pick((4, 1, 3, 5, 7, 8, 9, 16, 17, 20)))
-    roots = [w.axis("g", choices.pick((2, 1, 3, 5))) for _ in range(2 if choices.chance(30) else 1)]
-    scope = Scope("n0", {root: w.axes[root] for root in roots}, [], 1, "parallel", tuple(roots))
-    w.lines.append(f"    for n0 in parallel(shape({', '.join(roots)})):")
-    for _ in range(2):
-        load(w, scope)
-    _block(w, scope, 2 + choices.below(5))
-    _results(w, scope)
+    launches = choices.pick((2, 3)) if choices.chance(18) else 1
+    top = Scope("", {}, _numbers(w), 0, "", ())
+    if choices.chance(8):
+        top = _root_loop(w, top)
+    for _ in range(launches):
+        _launch(w, top, 2 + choices.below(5) if launches == 1 else 1 + choices.below(2))
+    w.traits["several launches"] += launches > 1
     w.traits[f"depth {_depth(w)}"] += 1
-    return Program(_text(w), tuple(w.arguments), tuple(choices.drawn), w.traits)
+    return Program(_text(w), tuple(w.arguments), tuple(choices.drawn), +w.traits)
+
+
+def _numbers(w: Writer) -> list[Variable]:
+    """Parameters that are numbers."""
+    numbers: list[Variable] = []
+    for _ in range(1 + w.choices.below(2) if w.choices.chance(35) else 0):
+        made = w.argument(
+            "P", w.choices.pick(("i64", "f32", "i32", "f16", "u8", "boolean", "f64", "bf16")), (), const=True
+        )
+        numbers.append(Variable(made.name, made.dtype, None))
+        w.traits["number"] += 1
+    return numbers
+
+
+def _root_loop(w: Writer, top: Scope) -> Scope:
+    """A serial around launches."""
+    step = w.axis("s", w.choices.pick((2, 1, 3, 0)))
+    handle = w.fresh("n")
+    w.line(top, f"for {handle} in serial(shape({step})):")
+    w.traits["loop of launches"] += 1
+    return top.inner(handle, {step: w.axes[step]}, "serial")
+
+
+def _launch(w: Writer, top: Scope, count: int) -> None:
+    """One root parallel. Launches share views only: a later one may read what an earlier one wrote."""
+    w.written = [each for each in w.arguments if each.name.startswith("Y")]
+    roots = [w.axis("g", w.choices.pick((2, 1, 3, 5))) for _ in range(2 if w.choices.chance(30) else 1)]
+    handle = w.fresh("n")
+    w.line(top, f"for {handle} in {top.handle}{'.' * bool(top.handle)}parallel(shape({', '.join(roots)})):")
+    scope = top.inner(handle, {root: w.axes[root] for root in roots}, "parallel")
+    load(w, scope)
+    (reload if w.written else load)(w, scope)
+    _block(w, scope, count)
+    _results(w, scope)
 
 
 def _depth(w: Writer) -> int:
@@ -62,6 +98,8 @@ def _region(w: Writer, scope: Scope) -> None:
     inner = scope.inner(handle, {axis: w.axes[axis] for axis in axes}, kind)
     if w.choices.chance(60):
         load(w, inner)
+    if inner.memories and w.choices.chance(60):
+        recalled(w, inner)
     _block(w, inner, 1 + w.choices.below(3))
     _yield(w, inner, carried)
     if kind == "parallel" or w.choices.chance(25):
@@ -105,11 +143,13 @@ def _alike(scope: Scope, v: Variable) -> list[Variable]:
 
 
 def _if(w: Writer, scope: Scope) -> None:
-    """A condition of a coordinate; the arms bind a name of the block around anew, or store."""
+    """A condition of a coordinate or a parameter; the arms bind a name of the block around anew, or store."""
     own = scope.rebindable()
     v = w.choices.pick(own) if own else load(w, scope)
     index = w.choices.pick(list(scope.indices))
-    w.line(scope, f"if {scope.handle}.index({index}) {w.choices.pick(('>', '<', '=='))} {w.choices.below(3)}:")
+    numbers = [each.name for each in w.arguments if not each.shape and each.dtype in ("i64", "f32", "i32", "u8")]
+    value = w.choices.pick(numbers) if numbers and w.choices.chance(50) else f"{scope.handle}.index({index})"
+    w.line(scope, f"if {value} {w.choices.pick(('>', '<', '=='))} {w.choices.below(3)}:")
     for arm in range(2 if w.choices.chance(40) else 1):
         if arm:
             w.line(scope, "else:")
@@ -121,13 +161,17 @@ def _if(w: Writer, scope: Scope) -> None:
 
 
 def _results(w: Writer, scope: Scope) -> None:
-    """Whatever is left in sight at the end may be stored; one thing at least is."""
-    for v in scope.variables[-3:]:
+    """The last values in sight are stored, some of those before them, and what memories hold in the end."""
+    for memory in scope.memories[:2]:
+        w.define(scope, f"{memory.name}.load()", memory.dtype, memory.axes)
+    others = scope.variables[:-3]
+    for v in [*scope.variables[-3:], *(w.choices.pick(others) for _ in others[:2])]:
         store(w, scope, v)
 
 
 def _text(w: Writer) -> str:
-    parameters = [f"    {a.name}: {'Const' if a.const else ''}View{len(a.shape)}[{a.dtype}]," for a in w.arguments]
+    parameters = [f"    {a.name}: {a.annotation}," for a in w.arguments]
     axes = [f"    {name} = axis({name!r}, {extent})" for name, extent in w.axes.items()]
     ones = [f"    o{place} = axis('o{place}', 1)" for place in range(6)]
-    return "\n".join([HEADER, "", "@tile.kernel", "def program(", *parameters, "):", *axes, *ones, *w.lines, ""])
+    own = w.definitions.values()
+    return "\n".join([HEADER, *own, "", "@tile.kernel", "def program(", *parameters, "):", *axes, *ones, *w.lines, ""])

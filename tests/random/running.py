@@ -13,7 +13,7 @@ from tilewright import interp, tile
 from tilewright.core.dtypes import by_name
 from tilewright.core.errors import TilewrightError
 from tilewright.numerics.arrays import numpy_dtype
-from tilewright.tile import Kernel, TileKernel, tensor_shape
+from tilewright.tile import Kernel, TileKernel, scalar_shape, tensor_shape
 
 __all__ = ["captured", "compiled", "disagreement"]
 
@@ -30,7 +30,7 @@ def compiled(source: str, name: str = "<random kernel>") -> TileKernel:
 
 
 def captured(kernel: TileKernel, arguments: Sequence[Argument]) -> Any:
-    return kernel.capture(*(tensor_shape(*each.shape) for each in arguments))
+    return kernel.capture(*(tensor_shape(*each.shape) if each.shape else scalar_shape() for each in arguments))
 
 
 def disagreement(program: Program, seed: int = 0, *, launches: int = 2) -> str:
@@ -66,20 +66,25 @@ def _calls(kernel: TileKernel) -> Launch:
 
 
 def _dispatches(ir: Kernel) -> Launch:
-    """Dispatches on a stream; every argument is a view inside of its buffer."""
+    """Dispatches on a stream; every array is a view inside of its buffer."""
     device, stream = _device()
     shader = tile.compile(device, ir)
     dtypes = [each.element for each in ir.parameters]
 
     def launch(banded: Sequence[tuple[Array, Array]]) -> None:
-        pairs = zip(dtypes, banded, strict=True)
-        buffers = [device.create_buffer(dtype, memory.size) for dtype, (memory, _) in pairs]
-        for buffer, (memory, _) in zip(buffers, banded, strict=True):
+        given: list[Any] = []
+        back: list[Any] = []
+        for dtype, (memory, inside) in zip(dtypes, banded, strict=True):
+            if not inside.shape:
+                given.append(inside)
+                continue
+            buffer = device.create_buffer(dtype, memory.size)
             stream << buffer.copy_from(memory)
-        views = [buffer[_BAND : memory.size - _BAND] for buffer, (memory, _) in zip(buffers, banded, strict=True)]
-        stream << shader(*views).dispatch()
-        for buffer, (memory, _) in zip(buffers, banded, strict=True):
-            stream << buffer.copy_to(memory)
+            given.append(buffer[_BAND : memory.size - _BAND])
+            back.append(buffer.copy_to(memory))
+        stream << shader(*given).dispatch()
+        for command in back:
+            stream << command
         stream << tw.synchronize()
 
     return launch

@@ -1,6 +1,7 @@
 """What the generator knows while it writes: axes, variables in sight, open regions, and the lines so far."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tests.random.choices import Choices
@@ -13,12 +14,18 @@ INTS = ("i32", "i64", "i8", "u8", "u32")
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """One parameter: how it is declared, and what is passed."""
+    """One parameter: how it is declared, and what is passed; a number when it has no axes."""
 
     name: str
     dtype: str
     shape: tuple[int, ...]
     const: bool
+
+    @property
+    def annotation(self) -> str:
+        if not self.shape:
+            return f"Scalar[{self.dtype}]"
+        return f"{'Const' if self.const else ''}View{len(self.shape)}[{self.dtype}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +59,16 @@ class Scope:
     parallel: tuple[str, ...]  # axes of parallel regions around: stores must depend on each of them
     guarded: bool = False  # inside an `if`: no region is opened there
     fixed: frozenset[str] = frozenset()  # names of outside of the innermost parallel, which nothing in it may bind anew
+    memories: list[Variable] = field(default_factory=list["Variable"])  # that are filled
 
     def inner(self, handle: str, indices: dict[str, int], kind: str) -> "Scope":
         own = tuple(indices) if kind == "parallel" else ()
-        fixed = frozenset(v.name for v in self.variables) if kind == "parallel" else self.fixed
-        known = {**self.indices, **indices}
+        named = [*self.variables, *self.memories]
+        fixed = frozenset(v.name for v in named) if kind == "parallel" else self.fixed
         return Scope(
-            handle, known, list(self.variables), self.depth + 1, kind, self.parallel + own, self.guarded, fixed
-        )
+            handle, {**self.indices, **indices}, list(self.variables), self.depth + 1, kind, self.parallel + own,
+            self.guarded, fixed, list(self.memories),
+        )  # fmt: skip
 
     def rebindable(self) -> list[Variable]:
         """What a region or arm inside this block may bind anew."""
@@ -73,6 +82,8 @@ class Writer:
     choices: Choices
     axes: dict[str, int] = field(default_factory=dict[str, int])
     arguments: list[Argument] = field(default_factory=list[Argument])
+    written: list[Argument] = field(default_factory=list[Argument])  # outputs of earlier launches, to be read
+    definitions: dict[str, str] = field(default_factory=dict[str, str])  # lines before the kernel, by what they name
     lines: list[str] = field(default_factory=list[str])
     traits: Counter[str] = field(default_factory=Counter[str])
     names: int = 0
@@ -97,8 +108,15 @@ class Writer:
 
     def define(self, scope: Scope, expression: str, dtype: str, axes: tuple[str, ...] | None) -> Variable:
         """A statement that binds a new name."""
-        made = Variable(self.fresh("t" if axes is not None else "s"), dtype, axes)
-        self.line(scope, f"{made.name} = {expression}")
-        scope.variables.append(made)
-        self.traits[f"dtype {dtype}"] += 1
+        (made,) = self.define_all(scope, expression, (dtype,), axes)
+        return made
+
+    def define_all(
+        self, scope: Scope, expression: str, dtypes: Sequence[str], axes: tuple[str, ...] | None
+    ) -> list[Variable]:
+        """A statement that binds a new name for each of these element types."""
+        made = [Variable(self.fresh("t" if axes is not None else "s"), dtype, axes) for dtype in dtypes]
+        self.line(scope, f"{', '.join(each.name for each in made)} = {expression}")
+        scope.variables.extend(made)
+        self.traits.update(f"dtype {dtype}" for dtype in dtypes)
         return made

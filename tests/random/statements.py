@@ -4,11 +4,14 @@ Everything is exact or of fixed order, so that both routes must give the same bi
 order, or are sums of small whole numbers.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
+from tests.random.own_reducers import folded_with_own, scanned_with_own
 from tests.random.scope import FLOATS, INTS, Scope, Variable, Writer
+from tests.random.storage import remembered
+from tests.random.tiles import any_tile, family, load, mask
 
-__all__ = ["STATEMENTS", "any_tile", "load", "store"]
+__all__ = ["STATEMENTS", "store"]
 
 _LITERALS = {
     "f": ("2.0", "0.5", "-1.0", "3.0"),
@@ -16,87 +19,6 @@ _LITERALS = {
     "u": ("1", "3", "2", "5"),
     "b": ("True", "False"),
 }
-_FILLS = {"f": ("0.0", "-7.0", "0.25"), "i": ("0", "-7", "3"), "u": ("0", "7", "3"), "b": ("False", "True")}
-
-
-def family(dtype: str) -> str:
-    """One letter: float, int, uint or boolean."""
-    return "f" if dtype in FLOATS else dtype[0]
-
-
-def origin(w: Writer, scope: Scope, step: int) -> str:
-    """A place along one dimension: a known coordinate times the block, and a little aside, also below zero."""
-    aside = w.choices.pick((0, 0, 1, -1, -2, 3))
-    if scope.indices and w.choices.chance(70):
-        text = f"{scope.handle}.index({w.choices.pick(list(scope.indices))})"
-        factor = w.choices.pick((step, 1, 2))
-        text = text if factor == 1 else f"{text} * {factor}"
-        if aside < 0:
-            w.traits["negative origin"] += 1
-        return text if aside == 0 else f"{text} {'+' if aside > 0 else '-'} {abs(aside)}"
-    if aside < 0:
-        w.traits["negative origin"] += 1
-    return str(aside)
-
-
-def load(w: Writer, scope: Scope, axes: Sequence[str] | None = None, dtype: str = "") -> Variable:
-    """A tile of an input, which has about as many elements as it takes, or a few less."""
-    chosen = tuple(axes) if axes is not None else _some_axes(w)
-    kind = dtype or w.choices.pick(("f32", "f32", "i32", "f64", "i64", "f16", "bf16", "i8", "u8", "u32", "boolean"))
-    extents = tuple(w.axes[each] for each in chosen)
-    views = [v for v in w.arguments if v.const and v.dtype == kind and len(v.shape) == len(extents)]
-    if views and w.choices.chance(60):
-        view = w.choices.pick(views)
-    else:
-        shape = tuple(
-            max(1, extent * w.choices.pick((1, 1, 2, 3)) - w.choices.pick((0, 0, 1, 2))) for extent in extents
-        )
-        view = w.argument("X", kind, shape, const=True)
-    if any(there % own for there, own in zip(view.shape, extents, strict=True)):
-        w.traits["ragged"] += 1
-    place = ", ".join(origin(w, scope, extent) for extent in extents)
-    where, fill = "", ""
-    if w.choices.chance(40):
-        fill = f"fill={w.choices.pick(_FILLS[family(kind)])}"
-        w.traits["fill"] += 1
-    if w.choices.chance(20):
-        where = f"where={_mask(w, scope, chosen)}"
-        w.traits["masked load"] += 1
-    arguments = ", ".join(each for each in (fill, where) if each)
-    return w.define(
-        scope, f"{view.name}.at(coord({place}), shape({', '.join(chosen)})).load({arguments})", kind, chosen
-    )
-
-
-def _some_axes(w: Writer) -> tuple[str, ...]:
-    """One or two of the tile axes."""
-    names = [name for name in w.axes if name.startswith("a")]
-    first = w.choices.pick(names)
-    rest = [name for name in names if name != first]
-    return (first, w.choices.pick(rest)) if rest and w.choices.chance(55) else (first,)
-
-
-def _mask(w: Writer, scope: Scope, axes: Sequence[str]) -> str:
-    """A condition over some of these axes."""
-    tiles = [v for v in scope.variables if v.dtype == "boolean" and v.axes is not None and set(v.axes) <= set(axes)]
-    if tiles and w.choices.chance(50):
-        return w.choices.pick(tiles).name
-    axis = w.choices.pick(list(axes))
-    limit = w.choices.below(w.axes[axis] + 2)
-    return f"iota({axis}) {w.choices.pick(('<', '>=', '!='))} {limit}"
-
-
-def any_tile(w: Writer, scope: Scope, *, dtypes: Sequence[str] = (), least_rank: int = 0) -> Variable:
-    """A tile in sight, or a new load."""
-    found = [
-        v
-        for v in scope.variables
-        if v.axes is not None and len(v.axes) >= least_rank and (not dtypes or v.dtype in dtypes)
-    ]
-    if found:
-        return found[-1 - min(w.choices.below(len(found)), len(found) - 1)]
-    axes = [name for name in w.axes if name.startswith("a")][:least_rank] or None
-    return load(w, scope, axes, w.choices.pick(dtypes) if dtypes else "")
 
 
 def elementwise(w: Writer, scope: Scope) -> None:
@@ -194,9 +116,9 @@ def reduced(w: Writer, scope: Scope) -> None:
 def scanned(w: Writer, scope: Scope) -> None:
     a = any_tile(w, scope, dtypes=(*FLOATS, *INTS), least_rank=1)
     axes = a.axes or ()
-    reducer = w.choices.pick(("add", "maximum", "minimum"))
+    operand, reducer, policy = _folding(w, a)
     how = w.choices.pick(("", ", reverse=True", ", exclusive=True", ", reverse=True, exclusive=True"))
-    w.define(scope, f"scan({a.name}, {w.choices.pick(axes)}, {reducer}, policy=tile.fold_left{how})", a.dtype, axes)
+    w.define(scope, f"scan({operand}, {w.choices.pick(axes)}, {reducer}, policy=tile.{policy}{how})", a.dtype, axes)
     w.traits["scan"] += 1
 
 
@@ -251,7 +173,7 @@ def store(w: Writer, scope: Scope, value: Variable | None = None) -> None:
     heads = scope.parallel
     extents = tuple(w.axes[each] for each in axes)
     blocked = len(heads) <= len(axes) and bool(axes) and w.choices.chance(50)
-    where = f", where={_mask(w, scope, axes)}" if axes and w.choices.chance(20) else ""
+    where = f", where={mask(w, scope, axes)}" if axes and w.choices.chance(20) else ""
     places: list[str] = []
     shape: list[int] = []
     for place, extent in enumerate(extents):
@@ -316,6 +238,7 @@ def stored(w: Writer, scope: Scope) -> None:
 
 STATEMENTS: tuple[tuple[Callable[[Writer, Scope], None], int], ...] = (
     (elementwise, 10), (loaded, 5), (reduced, 4), (mapped, 4), (converted, 3), (compared, 2), (scanned, 2),
-    (product, 2), (scalars, 2), (stored, 3), (in_place, 1), (updated, 1),
+    (product, 2), (scalars, 2), (stored, 3), (in_place, 1), (updated, 1), (remembered, 4), (folded_with_own, 2),
+    (scanned_with_own, 2),
 )  # fmt: skip
 """What may stand in a block, and how often."""

@@ -56,7 +56,9 @@ def test_the_kernels_are_worth_running() -> None:
     wanted = {
         "region serial", "region pipeline", "region reduce", "region parallel", "ragged", "negative origin", "fill",
         "masked load", "map", "scan", "mma", "cast", "update", "in place", "if", "scalar", "policy unordered_tree",
-        "policy ordered_tree", "policy fold_left", "policy fold_right",
+        "policy ordered_tree", "policy fold_left", "policy fold_right", "own reducer in a fold",
+        "own reducer in a scan", "number", "memory", "memory overwritten", "several launches", "loop of launches",
+        "reads an earlier launch",
     }  # fmt: skip
     assert {name for name in wanted if traits[name] < 12} == set()
     assert all(traits[f"dtype {name}"] > 12 for name in ("f16", "bf16", "f64", "i8", "u8", "u32", "i64", "boolean"))

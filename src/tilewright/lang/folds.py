@@ -148,7 +148,10 @@ def scan(
     exclusive: bool = False, reverse: bool = False,
 ) -> Any:  # fmt: skip
     """The running fold along one axis: element i folds the elements up to i (before i when `exclusive`), from the far
-    end when `reverse`.
+    end when `reverse`: as of the tile turned round, turned back.
+
+    With a reducer of your own several tiles may be scanned together, and the result is what `reducer(...)` says. A
+    `fold_right` begins anew at every element, so that n elements take n (n + 1) / 2 steps.
 
     Raises TileTypeError: TW214 for an axis the tile lacks, TW225 and TW226 for a reducer of your own; CaptureError
     (TW130) for an unknown policy.

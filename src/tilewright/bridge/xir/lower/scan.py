@@ -1,4 +1,7 @@
-"""Running folds: plain loops around, one ordered loop along the scanned dimension that carries the states."""
+"""Running folds: plain loops around, one ordered loop along the scanned dimension that carries the states.
+
+A right fold of i elements is no step away from that of i - 1: each element has its own loop, from it back to the first.
+"""
 
 from xdsl.ir import SSAValue
 
@@ -8,6 +11,7 @@ from tilewright.bridge.xir.lower.coords import Coord
 from tilewright.bridge.xir.lower.nests import At, extents_of, run_nest
 from tilewright.bridge.xir.lower.values import as_carry, from_carry, operand_value, scalar_value, tile_value, yielded
 from tilewright.bridge.xir.records import NestPlan
+from tilewright.ir.attrs import Policy
 from tilewright.ir.ops.tiles import ScanOp
 from tilewright.ir.types import space_of
 
@@ -24,13 +28,35 @@ def _along(cx: Lowering, op: ScanOp, at: At) -> None:
     extent = space_of(op.tiles[0]).extent_of(op.dim) or 0
     by_dim = {dim: at[dim.number] for dim in space_of(op.tiles[0]).dims if dim != op.dim}
     seeds = tuple(as_carry(cx, operand_value(cx, seed, by_dim)) for seed in op.seeds)
+    if op.policy.data is Policy.FOLD_RIGHT:
+        _every_start(cx, op, at, extent, seeds)
+    else:
+        _in_one_go(cx, op, at, extent, seeds)
+
+
+def _in_one_go(cx: Lowering, op: ScanOp, at: At, extent: int, seeds: tuple[SSAValue, ...]) -> None:
     with cx.loop(0, extent, 1, seeds) as loop:
-        index = Coord(loop.index)
-        where = cx.math.sub(cx.math.const(extent - 1), index) if op.reverse.value.data else index
-        point = {**at, op.dim.number: where}
+        point = _point(cx, op, at, extent, Coord(loop.index))
         following = _step(cx, op, point, loop.carries)
         _keep(cx, op, point, loop.carries if op.exclusive.value.data else following)
         loop.yield_(following)
+
+
+def _every_start(cx: Lowering, op: ScanOp, at: At, extent: int, seeds: tuple[SSAValue, ...]) -> None:
+    """The i-th result from scratch: the elements i (or i - 1 when exclusive) down to 0, folded into the seeds."""
+    with cx.loop(0, extent) as around:
+        own = Coord(around.index)
+        count = own if op.exclusive.value.data else cx.math.add(own, cx.math.const(1))
+        with cx.loop(0, cx.ssa(count), 1, seeds) as loop:
+            place = cx.math.sub(cx.math.sub(count, cx.math.const(1)), Coord(loop.index))
+            loop.yield_(_step(cx, op, _point(cx, op, at, extent, place), loop.carries))
+        _keep(cx, op, _point(cx, op, at, extent, own), loop.results)
+
+
+def _point(cx: Lowering, op: ScanOp, at: At, extent: int, place: Coord) -> At:
+    """Where the element stands that is `place` elements from the end at which the scan begins."""
+    where = cx.math.sub(cx.math.const(extent - 1), place) if op.reverse.value.data else place
+    return {**at, op.dim.number: where}
 
 
 def _step(cx: Lowering, op: ScanOp, at: At, states: tuple[SSAValue, ...]) -> tuple[SSAValue, ...]:
