@@ -14,7 +14,7 @@ from tilewright.lang.context import Capture, current
 if TYPE_CHECKING:
     from tilewright.lang.values import Scalar, Tile
 
-__all__ = ["Axis", "Coord", "Shape", "axis", "cdiv", "coord", "shape"]
+__all__ = ["Axis", "Coord", "Shape", "axis", "cdiv", "coord", "require_own_axes", "shape"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,6 +86,14 @@ def shape(*axes: Axis | int) -> Shape:
         if any(item.dim == other.dim for other in items[:place]):
             raise CaptureError(BAD_AXIS.at(user_span(), what=f"the axis {item.label} is given twice"))
     return Shape(tuple(items))
+
+
+def require_own_axes(where: Shape) -> None:
+    """Raises CaptureError (TW102) for a shape of another capture."""
+    capture = current("a shape")
+    for item in where.axes:
+        if item.capture is not capture:
+            raise CaptureError(FOREIGN_VALUE.at(user_span(), what=f"the axis {item.label}"))
 
 
 def _axis_of(item: object, distance: int, capture: Capture) -> Axis:

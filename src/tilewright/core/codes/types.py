@@ -197,3 +197,9 @@ NO_STORAGE = Code(
     why="an access of an element needs a cell; only a memory without elements has none",
     help="give the layout as many cells as the memory has elements, or remove the accesses",
 )
+LAYOUT_FUNCTION = Code(
+    285,
+    "this is no layout: {what}",
+    why="a layout is integer arithmetic on the coordinates of an element, known as a whole when the kernel is captured",
+    help="{remedy}",
+)
