@@ -9,6 +9,7 @@ from tests.unit.lang.shapes import every
 from tilewright import tile
 from tilewright.core.errors import KernelError
 from tilewright.ir.ops.memory import MemoryAllocOp
+from tilewright.lang.kernel import KernelDefinition
 from tilewright.tile import (
     Axis,
     Layout,
@@ -167,12 +168,16 @@ def test_what_is_no_layout_is_refused(making: Wrong, code: str) -> None:
 def test_a_layout_belongs_to_its_kernel() -> None:
     made = laid_out(lambda m, n: padded(shape(m, n), 1))
 
-    @tile.kernel
-    def other(C: View1[f32]):
-        for _ in parallel(shape(1)):
-            memory(f32, made)
+    def again(*, padding: bool) -> KernelDefinition:
+        @tile.kernel
+        def other(C: View1[f32]):
+            for _ in parallel(shape(1)):
+                padded(made, 1) if padding else memory(f32, made)
 
-    with pytest.raises(KernelError, match=r"TW102.*axis m"):
-        other.capture(tensor_shape(4))
+        return other
+
+    for padding in (False, True):
+        with pytest.raises(KernelError, match=r"TW102.*axis m"):
+            again(padding=padding).capture(tensor_shape(4))
     with pytest.raises(KernelError, match="TW101"):
         padded(made, 1)
