@@ -125,7 +125,12 @@ def counted_axes(number: int) -> str:
 
 
 def cdiv(a: int, b: int) -> int:
-    """How many pieces of size `b` cover `a`: a / b rounded up, on host integers."""
+    """How many pieces of size `b` cover `a`: a / b rounded up, on host integers.
+
+    Raises CaptureError (TW131) for pieces of size 0.
+    """
+    if b == 0:
+        raise CaptureError(BAD_AXIS.at(user_span(), what=f"no number of pieces of size 0 covers {a}"))
     return -(-a // b)
 
 
