@@ -7,6 +7,7 @@ layout, whose cells it moves further: `padded(swizzled(shape(m, k)), 1)`.
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import cast, overload
 
 from tilewright.core.codes.types import LAYOUT_FUNCTION, NO_SUCH_AXIS, UNSAFE_LAYOUT
@@ -63,7 +64,9 @@ def layout(
     strides: Sequence[int] | None = None,
     extents: int | Sequence[int] | None = None,
 ) -> Layout:
-    """By `strides`: element u lies at the sum of u times strides, counted in elements.
+    """Where each element lies, by strides or by a function.
+
+    By `strides`: element u lies at the sum of u times strides, counted in elements.
 
     By a function: `cell` takes a `LayoutIndex` for each axis and gives the cell, one coordinate or a tuple of them, as
     in `layout(shape(m, k), lambda i, j: (j, i ^ j))`. `extents` are those of the storage, by default as far as `cell`
@@ -76,7 +79,7 @@ def layout(
         return _calculated(where, cell, extents)
     if strides is None or cell is not None or extents is not None:
         raise _refusal("it is given neither by strides alone nor by a function", "give one of the two")
-    return _moved(where, strided(_cells(where), current("layout(...)").fresh_dim("storage"), strides))
+    return _moved(where, strided(_cells(where), current("layout(...)").fresh_dim("storage"), _steps(strides)))
 
 
 def padded(where: Shape | Layout, by: int) -> Layout:
@@ -98,8 +101,8 @@ def permuted(where: Shape | Layout, *axes: Axis) -> Layout:
     _owner(where, "permuted(...)")
     cells = _cells(where)
     for axis in axes:
-        if axis.dim not in cells.dims:
-            raise TileTypeError(NO_SUCH_AXIS.at(user_span(), op="permuted", axis=axis.label, tile="the storage"))
+        if not isinstance(axis, Axis) or axis.dim not in cells.dims:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TileTypeError(NO_SUCH_AXIS.at(user_span(), op="permuted", axis=repr(axis), tile="the storage"))
     return _moved(where, permute(cells, [axis.dim for axis in axes]))
 
 
@@ -166,6 +169,19 @@ def _outputs(cell: CellOf, cells: SpaceAttr) -> tuple[IndexExpr, ...]:
     made = cast(Callable[..., Cell], cell)(*places)
     items = made if isinstance(made, tuple) else (made,)
     return tuple(index_expr(item, "no coordinate of a cell") for item in items)
+
+
+def _steps(strides: object) -> list[int]:
+    """The strides as ints. Raises TileTypeError (TW285) for what is no list of ints."""
+    remedy = "give one int for each axis, as in strides=(9, 1)"
+    if not isinstance(strides, (tuple, list)):
+        raise _refusal(f"its strides are a {type(strides).__name__}", remedy)
+    steps: list[int] = []
+    for step in cast(Sequence[object], strides):
+        if isinstance(step, bool) or not isinstance(step, Integral):
+            raise _refusal(f"one of its strides is {step!r}", remedy)
+        steps.append(int(step))
+    return steps
 
 
 def _sizes(extents: int | Sequence[int]) -> tuple[int, ...]:
