@@ -13,10 +13,11 @@ from tilewright.tile import (
     f32,
     i8,
     i32,
-    layout,
     memory,
     mma,
+    padded,
     parallel,
+    permuted,
     shape,
     zeros,
 )  # fmt: skip
@@ -90,8 +91,8 @@ def gemm_memory(A: ConstView2[f32], B: ConstView2[f32], C: View2[f32], *, bm: in
     m, n, k = axis("m", bm), axis("n", bn), axis("k", bk)
     for nest in parallel(shape(gm, gn)):
         m0, n0 = nest.index(gm) * bm, nest.index(gn) * bn
-        As = memory(f32, layout(shape(m, k), strides=(bk + 1, 1)), "private")
-        Bs = memory(f32, layout(shape(k, n), strides=(1, bk)), "private")
+        As = memory(f32, padded(shape(m, k), 1), "private")
+        Bs = memory(f32, permuted(shape(k, n), n, k), "private")
         acc = zeros(f32, shape(m, n))
         for step in nest.pipeline(shape(gk), window=2):
             k0 = step.index() * bk

@@ -42,6 +42,8 @@ from tilewright.lang.annotations import (
 )  # fmt: skip
 from tilewright.lang.folds import fold_left, fold_right, ordered_tree, reduce, scan, unordered_tree
 from tilewright.lang.kernel import inline
+from tilewright.lang.layout_index import LayoutIndex
+from tilewright.lang.layouts import Layout, blocked, layout, padded, permuted, swizzled
 from tilewright.lang.library.activations import clamp, elu, gelu, leaky_relu, relu, silu, softplus
 from tilewright.lang.library.indexing import gather, histogram, scatter, scatter_add, segment_reduce, segment_sum
 from tilewright.lang.library.normalization import layer_norm, log_softmax, logsumexp, rms_norm, softmax
@@ -93,7 +95,7 @@ from tilewright.lang.math import (
     trunc_mod,
     where,
 )  # fmt: skip
-from tilewright.lang.memory import Layout, Memory, layout, memory
+from tilewright.lang.memory import Memory, memory
 from tilewright.lang.nests import Nest, Region, Scope, parallel, serial
 from tilewright.lang.reducers import Reducer, add, bitwise_and, bitwise_or, bitwise_xor, maximum, minimum, mul
 from tilewright.lang.signature import TensorShape, scalar_shape, tensor_shape
@@ -120,20 +122,21 @@ from tilewright.tools.check_reducer import check_reducer
 
 __all__ = [
     "Axis", "CompileOptions", "ConstView1", "ConstView2", "ConstView3", "ConstView4", "ConstView5", "ConstView6",
-    "ConstView7", "ConstView8", "Coord", "CostModel", "Kernel", "Layout", "Lowering", "Memory", "Nest", "PROGRAM",
-    "Policy", "Reducer", "Region", "Scalar", "Scope", "Shape", "StateReducer", "TensorShape", "Tile", "TileKernel",
-    "View1", "View2", "View3", "View4", "View5", "View6", "View7", "View8", "XirOptions", "abs", "add", "all", "any",
-    "argmax", "argmin", "argsort", "avg_pool2d", "axis", "bf16", "bitcast", "bitwise_and", "bitwise_or",
-    "bitwise_xor", "boolean", "bounds", "broadcast_to", "cast", "cdiv", "ceil", "check_reducer", "clamp", "compile",
-    "concatenate", "conv2d", "coord", "cos", "cummax", "cummin", "cumprod", "cumsum", "einsum", "element", "elu",
-    "erf", "exp", "exp2", "extract", "f16", "f32", "f64", "flip", "float8_e4m3fn", "float8_e5m2", "floor",
-    "fold_left", "fold_right", "full", "gather", "gelu", "histogram", "i16", "i32", "i64", "i8", "inline", "iota",
-    "isinf", "isnan", "ite", "kernel", "layer_norm", "layout", "leaky_relu", "log", "log2", "log_softmax",
-    "logical_and", "logical_not", "logical_or", "logsumexp", "map", "matmul", "max", "max_pool2d", "maximum", "mean",
-    "memory", "merge_axes", "min", "minimum", "mma", "mul", "ordered_tree", "parallel", "pow", "prod", "reduce",
-    "reducer", "reindex", "relabel", "relu", "reshape", "rms_norm", "roll", "round", "rsqrt", "scalar",
-    "scalar_shape", "scan", "scatter", "scatter_add", "segment_reduce", "segment_sum", "serial", "shape", "shift",
-    "sigmoid", "silu", "sin", "softmax", "softplus", "sort", "split_axis", "sqrt", "sum", "tanh", "tensor_shape",
-    "topk", "transpose", "trunc", "trunc_div", "trunc_mod", "u16", "u32", "u64", "u8", "unordered_tree", "var",
-    "welford", "where", "window", "zeros",
+    "ConstView7", "ConstView8", "Coord", "CostModel", "Kernel", "Layout", "LayoutIndex", "Lowering", "Memory",
+    "Nest", "PROGRAM", "Policy", "Reducer", "Region", "Scalar", "Scope", "Shape", "StateReducer", "TensorShape",
+    "Tile", "TileKernel", "View1", "View2", "View3", "View4", "View5", "View6", "View7", "View8", "XirOptions",
+    "abs", "add", "all", "any", "argmax", "argmin", "argsort", "avg_pool2d", "axis", "bf16", "bitcast",
+    "bitwise_and", "bitwise_or", "bitwise_xor", "blocked", "boolean", "bounds", "broadcast_to", "cast", "cdiv",
+    "ceil", "check_reducer", "clamp", "compile", "concatenate", "conv2d", "coord", "cos", "cummax", "cummin",
+    "cumprod", "cumsum", "einsum", "element", "elu", "erf", "exp", "exp2", "extract", "f16", "f32", "f64", "flip",
+    "float8_e4m3fn", "float8_e5m2", "floor", "fold_left", "fold_right", "full", "gather", "gelu", "histogram",
+    "i16", "i32", "i64", "i8", "inline", "iota", "isinf", "isnan", "ite", "kernel", "layer_norm", "layout",
+    "leaky_relu", "log", "log2", "log_softmax", "logical_and", "logical_not", "logical_or", "logsumexp", "map",
+    "matmul", "max", "max_pool2d", "maximum", "mean", "memory", "merge_axes", "min", "minimum", "mma", "mul",
+    "ordered_tree", "padded", "parallel", "permuted", "pow", "prod", "reduce", "reducer", "reindex", "relabel",
+    "relu", "reshape", "rms_norm", "roll", "round", "rsqrt", "scalar", "scalar_shape", "scan", "scatter",
+    "scatter_add", "segment_reduce", "segment_sum", "serial", "shape", "shift", "sigmoid", "silu", "sin", "softmax",
+    "softplus", "sort", "split_axis", "sqrt", "sum", "swizzled", "tanh", "tensor_shape", "topk", "transpose",
+    "trunc", "trunc_div", "trunc_mod", "u16", "u32", "u64", "u8", "unordered_tree", "var", "welford", "where",
+    "window", "zeros",
 ]  # fmt: skip

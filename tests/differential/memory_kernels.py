@@ -1,21 +1,19 @@
-"""Kernels that place data by hand, and layouts for them that no stride describes."""
+"""Kernels that place data by hand, in layouts of every kind."""
 
 from collections.abc import Callable, Mapping
 
 from tilewright import tile
-from tilewright.ir.index_expr import coordinate
-from tilewright.ir.index_map import IndexMap, compose, permute, strided
-from tilewright.ir.types import AxisAttr, SpaceAttr
-from tilewright.lang.context import current
-from tilewright.lang.memory import Layout
-from tilewright.lang.spaces import Axis, Shape
 from tilewright.tile import (
+    Axis,
     ConstView1,
     ConstView2,
+    Layout,
+    Shape,
     Tile,
     View1,
     View2,
     axis,
+    blocked,
     cdiv,
     coord,
     f32,
@@ -23,8 +21,11 @@ from tilewright.tile import (
     maximum,
     memory,
     mma,
+    padded,
     parallel,
+    permuted,
     shape,
+    swizzled,
     zeros,
 )
 
@@ -36,52 +37,27 @@ __all__ = [
 Making = Callable[[Shape], Layout | Shape]
 
 
-def padded(space: Shape) -> Layout:
-    """Rows three cells longer than their elements."""
-    rows, columns = space.space.extents
-    return layout(space, strides=(columns + 3, 1)) if rows else layout(space, strides=(1, 1))
-
-
-def turned(space: Shape) -> Layout:
-    """Columns first, in storage of two axes."""
-    return Layout(space, permute(space.space, tuple(reversed(space.space.dims))))
-
-
-def swizzled(space: Shape) -> Layout:
-    """The column XOR the row, in rows padded to a power of two: Gray-like, and checked over GF(2)."""
-    rows, columns = space.space.dims
-    width = 1 << max(space.space.extents[1] - 1, space.space.extents[0] - 1, 1).bit_length()
-    cells = SpaceAttr.of([AxisAttr.of(rows, space.space.extents[0]), AxisAttr.of(columns, width)])
-    inner = IndexMap(space.space, cells, (coordinate(rows), coordinate(columns) ^ coordinate(rows)))
-    storage = current("a layout").fresh_dim("storage")
-    return Layout(space, compose(strided(cells, storage, (width + 1, 1)), inner))
-
-
 def shifted(space: Shape) -> Layout:
     """Each coordinate through a shift to the left and back, and a mask that keeps it."""
-    outputs = tuple(((coordinate(dim) << 40) >> 40) & 0xFFFF for dim in space.space.dims)
-    return Layout(space, IndexMap(space.space, space.space, outputs))
+    return layout(space, lambda i, j: (((i << 40) >> 40) & 0xFFFF, ((j << 40) >> 40) & 0xFFFF))
 
 
 def divided(space: Shape) -> Layout:
     """The column split into quotient and remainder by 3, remainders outermost: decided by looking at all points."""
-    rows, columns = space.space.dims
-    count, width = space.space.extents
-    storage = current("a layout").fresh_dim("storage")
-    split = -(-width // 3)
-    cells = SpaceAttr.of([AxisAttr.of(storage, max(count * 3 * split, 1))])
-    column = coordinate(columns)
-    return Layout(space, IndexMap(space.space, cells, ((coordinate(rows) * 3 + column % 3) * split + column // 3,)))
+    split = cdiv(space.extents[1], 3)
+    return layout(space, lambda i, j: (i * 3 + j % 3) * split + j // 3)
 
 
 LAYOUTS: Mapping[str, Making] = {
     "none": lambda space: space,
-    "padded": padded,
-    "turned": turned,
-    "swizzled": swizzled,
+    "padded": lambda space: padded(space, 3),
+    "turned": lambda space: permuted(space, *reversed(space.axes)),
+    "swizzled": lambda space: padded(swizzled(space), 1),
     "shifted": shifted,
     "divided": divided,
+    "blocked": lambda space: blocked(space, 2, 3),
 }
+"""Storage of 9 rows by name; a swizzle is checked over GF(2)."""
 
 
 @tile.kernel
@@ -110,10 +86,10 @@ def mirrored(X: ConstView2[f32], Y: View2[f32], *, step: int):
     r, n = axis("r", 1), axis("n", columns)
     one = axis("one", 1)
     for nest in parallel(shape(rows)):
-        row = memory(f32, layout(shape(r, n), strides=(step * columns, step)))
+        row = memory(f32, layout(shape(r, n), strides=(step * columns, step)), "private")
         row.store(X[coord(nest.index(), 0), shape(r, n)])
         for child in nest.parallel(shape(axis("c", columns))):
-            cell = memory(f32, layout(shape(one), strides=(0,)))
+            cell = memory(f32, layout(shape(one), lambda _: 0), "private")
             cell.store(zeros(f32, shape(one)) + row.load().at(coord(0, columns - 1 - child.index())))
             for _ in child.serial(shape(axis("t", 3))):
                 temporary = memory(f32, shape(one))
@@ -130,7 +106,7 @@ def staged_product(A: ConstView2[f32], B: ConstView2[f32], C: View2[f32], *, b: 
     m, n, k = axis("m", b), axis("n", b), axis("k", b)
     for nest in parallel(shape(gm, gn)):
         m0, n0 = nest.index(gm) * b, nest.index(gn) * b
-        left = memory(f32, layout(shape(m, k), strides=(b + 1, 1)), "private")
+        left = memory(f32, padded(shape(m, k), 1), "private")
         right = memory(f32, layout(shape(k, n), strides=(1, b + 2)))
         acc = zeros(f32, shape(m, n))
         for step in nest.pipeline(shape(gk), window=2):
@@ -141,12 +117,12 @@ def staged_product(A: ConstView2[f32], B: ConstView2[f32], C: View2[f32], *, b: 
 
 
 @tile.kernel
-def incremented(X: ConstView2[f32], Y: View2[f32]):
-    """3x + 3: a buffer tripled and incremented in a fold."""
+def incremented(X: ConstView2[f32], Y: View2[f32], *, making: Making = lambda space: space):
+    """3x + 3: a buffer of one row, tripled and incremented in a fold."""
     r, n = axis("r", 1), axis("n", X.shape[1])
     for nest in parallel(shape(X.shape[0])):
         at = coord(nest.index(), 0)
-        scratch = memory(f32, shape(r, n), "private")
+        scratch = memory(f32, making(shape(r, n)), "private")
         scratch.store(X[at, shape(r, n)] * 3.0)
         for _ in nest.reduce(shape(axis("t", 3)), policy="ordered_tree"):
             scratch.store(scratch.load() + 1.0)
@@ -185,9 +161,7 @@ def overwritten(X: ConstView2[f32], Y: View2[f32]):
 
 
 def zero_division(space: Shape) -> Layout:
-    (dim,) = space.space.dims
-    outputs = (coordinate(dim) // (coordinate(dim) - coordinate(dim)),)
-    return Layout(space, IndexMap(space.space, space.space, outputs))
+    return layout(space, lambda i: i // (i - i))
 
 
 @tile.kernel
@@ -200,27 +174,24 @@ def empty(X: ConstView1[f32], Y: View1[f32]):
         Y.at(coord(0), shape(n)).store(scratch.load())
 
 
-def halved(space: Shape) -> Layout:
-    """Injective, but neither affine nor linear in bits."""
-    (dim,) = space.space.dims
-    storage = current("a layout").fresh_dim("storage")
-    cells = SpaceAttr.of([AxisAttr.of(storage, 2 * space.space.volume)])
-    return Layout(space, IndexMap(space.space, cells, (coordinate(dim) + coordinate(dim) // 3,)))
+def thinned(space: Shape) -> Layout:
+    """Every fourth cell stays empty: what neither an affine form nor one over bits decides."""
+    return layout(space, lambda i: i + i // 3, extents=2 * space.extents[0])
 
 
 @tile.kernel
 def unprovable(Y: View1[f32]):
     n = axis("n", Y.shape[0])
     for _ in parallel(shape(1)):
-        scratch = memory(f32, halved(shape(n)))
+        scratch = memory(f32, thinned(shape(n)))
         scratch.store(zeros(f32, shape(n)))
         Y.at(coord(0), shape(n)).store(scratch.load())
 
 
 @tile.kernel
-def resourced(X: ConstView1[f32], Y: View1[f32], *, programs: int, resource: str):
+def resourced(X: ConstView1[f32], Y: View1[f32], *, programs: int, resource: str, scope: str | None):
     n = axis("n", X.shape[0])
-    for _ in parallel(shape(axis("g", programs))):
+    for _ in parallel(shape(axis("g", programs)), scope=scope):
         scratch = memory(f32, shape(n), resource)
         scratch.store(X[coord(0), shape(n)])
         Y.at(coord(0), shape(n)).store(scratch.load())

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import tilewright as tw
 from tilewright import tile
 from tilewright.lang.spaces import Axis
 from tilewright.tile import ConstView1, ConstView2, Tile, View1, View2, axis, coord, f32, parallel, shape
@@ -49,6 +50,13 @@ def written_twice(x: ConstView1[f32], y: View1[f32], z: View1[f32]):
         z.at(coord(1), shape(e)).store(x[coord(0), shape(e)] + 1.0)
 
 
+@tile.kernel
+def one_more(x: ConstView1[f32], y: View1[f32]):
+    e = axis("e", x.shape[0])
+    for _ in parallel(shape(1)):
+        y.at(coord(0), shape(e)).store(x[coord(0), shape(e)] + 1.0)
+
+
 def values(*extents: int) -> np.ndarray:
     return np.random.default_rng(3).standard_normal(extents, np.float32)
 
@@ -81,3 +89,13 @@ def test_operands_that_interleave_with_the_result() -> None:
     expected[3::2] = around[0:-2:2]
     shifted(around[0::2], around[1::2])
     assert np.array_equal(around, expected)
+
+
+def test_one_is_added_in_place() -> None:
+    """Input and output are one array by default; no promise that they differ is part of the kernel."""
+    x = values(17)
+    expected = x + 1
+    one_more(x, x)
+    assert np.array_equal(x, expected)
+    kernel = one_more.capture(tile.tensor_shape(17), tile.tensor_shape(17))
+    assert not tile.compile(tw.create_device("simd"), kernel).metadata.disjoint_writes

@@ -14,12 +14,12 @@ from tilewright.bridge.xir.lower.kernel import lower
 from tilewright.bridge.xir.options import XirOptions, element
 from tilewright.bridge.xir.plan import plan
 from tilewright.core.abi import CompileOptions
-from tilewright.core.dtypes import ALL_DTYPES, DType, boolean, f16, f64, u64
+from tilewright.core.dtypes import ALL_DTYPES, DType, bf16, boolean, f16, f32, f64, u64
 from tilewright.core.machine import GENERIC_AVX2
 from tilewright.ir.kernel import Kernel
 from tilewright.numerics import cast as casts
 from tilewright.numerics.arrays import Array, numpy_dtype
-from tilewright.tile import ConstView1, View1, axis, bitcast, cast, cdiv, coord, parallel, shape, tensor_shape
+from tilewright.tile import ConstView1, View1, axis, bitcast, cast, cdiv, coord, memory, parallel, shape, tensor_shape
 from tilewright.xir.interp import run as run_xir
 from tilewright.xir.passes.pipelines import CPU_PIPELINE, run_pipeline
 
@@ -44,6 +44,21 @@ def copied(x: ConstView1, y: View1):
     for nest in parallel(shape(axis("block", cdiv(x.shape[0], 32)))):
         at = coord(nest.index() * 32)
         y.at(at, shape(s)).store(x[at, shape(s)])
+
+
+@tile.kernel
+def narrowed_and_back(x: ConstView1[f32], y: View1, z: View1[f32], *, through: bool):
+    """x in the type of y, and what is left of it; through storage of that type where told."""
+    s = axis("s", 16)
+    for nest in parallel(shape(axis("block", cdiv(x.shape[0], 16)))):
+        at = coord(nest.index() * 16)
+        narrow = cast(y.dtype, x[at, shape(s)])
+        if through:
+            kept = memory(y.dtype, shape(s))
+            kept.store(narrow)
+            narrow = kept.load()
+        y.at(at, shape(s)).store(narrow)
+        z.at(at, shape(s)).store(cast(f32, narrow))
 
 
 @tile.kernel
@@ -115,6 +130,22 @@ def test_in_xir(source: type[DType], group: int) -> None:
     got = [np.zeros(len(values), numpy_dtype(target)) for target in TARGETS[group]]
     run_xir(lowered.module, [values, *got])
     require_casts(source, group, True, values, got)
+
+
+@pytest.mark.parametrize("through", [False, True], ids=["values", "memory"])
+@pytest.mark.parametrize("dtype", [f16, bf16], ids=repr)
+def test_a_type_narrowed_and_widened_again_has_lost_its_bits(dtype: type[DType], through: bool) -> None:
+    edges = [0.0, -0.0, 1.00390625, 1.01171875, 65504, 65519, 65520, 65536, np.inf, -np.inf, 1e-7, 6e-8, -3.4e38]
+    x = np.resize(np.array(edges, np.float32), 67)
+    y, z = np.zeros(67, numpy_dtype(dtype)), np.zeros(67, np.float32)
+    shapes = tensor_shape(67), tensor_shape(67, dtype=dtype), tensor_shape(67)
+    kernel = narrowed_and_back.capture(*shapes, through=through)
+    sizes = [each.minimum_size_bytes for each in compile_kernel(kernel, CompileOptions()).metadata.arguments]
+    assert sizes == [67 * 4, 67 * 2, 67 * 4]
+    run_on_device(kernel, [int(array.__array_interface__["data"][0]) for array in (x, y, z)])
+    narrow = casts.cast(x, f32, dtype)
+    assert y.tobytes() == narrow.tobytes()
+    assert z.tobytes() == casts.cast(narrow, dtype, f32).tobytes()
 
 
 @pytest.mark.parametrize("dtype", ALL_DTYPES, ids=repr)

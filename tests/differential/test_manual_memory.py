@@ -16,6 +16,8 @@ from tilewright.core.machine import GENERIC_AVX2
 from tilewright.interp.run import run as interpret
 from tilewright.ir.kernel import Kernel
 from tilewright.ir.ops.memory import MemoryAllocOp
+from tilewright.ir.rewrite import run_pipeline as run_passes
+from tilewright.passes.pipelines import CANONICAL
 from tilewright.tile import TensorShape, tensor_shape
 from tilewright.xir.interp import run as run_xir
 from tilewright.xir.ops import AllocOp
@@ -29,11 +31,11 @@ def square(rows: int, columns: int) -> tuple[TensorShape, TensorShape]:
 
 def all_kernels() -> Iterator[tuple[str, Kernel]]:
     for trips in (0, 1, 3):
-        for columns in (1, 7, 37):
+        for columns in (1, 7, 37, 257, 513):
             yield f"crosswise {columns}, {trips} trips", kernels.crosswise.capture(*square(3, columns), trips=trips)
     for step in (1, 2):
         yield f"mirrored, step {step}", kernels.mirrored.capture(*square(3, 7), step=step)
-    for M, K, N in ((1, 3, 5), (7, 13, 19), (17, 21, 23)):
+    for M, K, N in ((1, 3, 5), (7, 13, 19), (17, 21, 23), (37, 41, 29)):
         shapes = tensor_shape(M, K), tensor_shape(K, N), tensor_shape(M, N)
         yield f"staged product {M}x{K}x{N}", kernels.staged_product.capture(*shapes)
     for columns in (1, 7, 37):
@@ -41,7 +43,7 @@ def all_kernels() -> Iterator[tuple[str, Kernel]]:
     for columns in (1, 37):
         yield f"overwritten {columns}", kernels.overwritten.capture(*square(9, columns))
     for name, making in kernels.LAYOUTS.items():
-        for columns in (1, 7, 37):
+        for columns in (1, 7, 37, 65, 257):
             yield f"{name} {columns}", kernels.laid_out.capture(*square(9, columns), making=making)
     yield "an empty memory", kernels.empty.capture(tensor_shape(0), tensor_shape(0))
 
@@ -99,8 +101,9 @@ def test_the_values_are_those_of_the_formulas() -> None:
     for making in kernels.LAYOUTS.values():
         kernels.laid_out(x, y, making=making)
         assert np.array_equal(y, x * np.float32(3) + np.float32(6))
-    kernels.mirrored(x, y, step=2)
-    assert np.array_equal(y, x[:, ::-1] + 1 + 1 + 1)
+    for step in (1, 2):
+        kernels.mirrored(x, y, step=step)
+        assert np.array_equal(y, x[:, ::-1] + 1 + 1 + 1)
 
 
 @pytest.mark.parametrize("name", [name for name in KERNELS if not name.startswith("staged")])
@@ -122,11 +125,57 @@ def test_what_cannot_be_proved_is_refused() -> None:
     assert not y.any()
 
 
-@pytest.mark.parametrize("resource", ["shared", "cluster", "global", "tensor"])
+@pytest.mark.parametrize(
+    ("resource", "scope", "words"),
+    [
+        ("global", None, "TW424.*Memory resource"),
+        ("cluster", None, "TW424.*Memory resource"),
+        ("tensor", None, "TW424.*Memory resource"),
+        ("shared", "worker", "TW424.*Memory resource"),
+        ("private", "group", "TW422.*group"),
+    ],
+)
 @pytest.mark.parametrize("programs", [0, 1])
 @pytest.mark.parametrize("elements", [0, 7])
-def test_other_resources_are_refused_even_for_nothing(resource: str, programs: int, elements: int) -> None:
+def test_other_resources_and_owners_are_refused_even_for_nothing(
+    resource: str, scope: str | None, words: str, programs: int, elements: int
+) -> None:
     shapes = tensor_shape(elements), tensor_shape(elements)
-    kernel = kernels.resourced.capture(*shapes, programs=programs, resource=resource)
-    with pytest.raises(UnsupportedError, match=r"TW424.*Memory resource"):
+    kernel = kernels.resourced.capture(*shapes, programs=programs, resource=resource, scope=scope)
+    with pytest.raises(UnsupportedError, match=words):
         run_on_device(kernel, [0, 0])
+
+
+@pytest.mark.parametrize("trips", [0, 1, 3])
+@pytest.mark.parametrize("columns", [1, 7, 37, 257, 513])
+def test_an_exchange_through_two_buffers_launched_three_times(columns: int, trips: int) -> None:
+    y = np.empty((3, columns), np.float32)
+    for launch in range(3):
+        x = np.random.default_rng(launch).standard_normal((3, columns), np.float32)
+        first, second = x, x * np.float32(2)
+        for _ in range(trips):
+            kept, first = first, second + np.float32(1)
+            second = kept + x
+        y.fill(np.nan)
+        kernels.crosswise(x, y, trips=trips)
+        assert np.allclose(y, first + second * 3 + x, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("step", [1, 2])
+def test_both_resources_of_an_ancestor_and_its_children_survive_the_passes(step: int) -> None:
+    kernel = kernels.mirrored.capture(*square(3, 7), step=step)
+    module = kernel.module.clone()
+    run_passes(module, CANONICAL)
+    resources = [op.resource.data for op in module.walk() if isinstance(op, MemoryAllocOp) and op.resource is not None]
+    assert resources == ["private", "private"]
+
+
+@pytest.mark.parametrize("way", ["programs", "programs of 4 lanes"])
+@pytest.mark.parametrize("making", ["none", "turned", "padded"])
+def test_every_vector_lane_has_a_buffer_of_its_own(making: str, way: str) -> None:
+    kernel = kernels.incremented.capture(*square(3, 7), making=kernels.LAYOUTS[making])
+    require_route(kernel, way)
+    memories = lay_out(kernel.parameters)
+    run_on_device(kernel, [memory.address for memory in memories], options=WAYS[way][1])
+    x, y = (memory.array for memory in memories)
+    assert np.allclose(y, 3 * x + 3, rtol=0, atol=1e-5)

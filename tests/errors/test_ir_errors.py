@@ -20,6 +20,7 @@ verify_or_raise(broken_module({rule!r}), TARGET)
     [
         ("TW280", "V-EW-3"),
         ("TW281", "V-MEM-2"),
+        ("TW284", "V-MEM-5"),
         ("TW350", "V-PAR-1"),
         ("TW351", "V-VIEW-10"),
         ("TW352", "V-PURE-1"),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.lib.stride_tricks import as_strided
 
-from tests.differential.memory_kernels import halved
+from tests.differential.memory_kernels import thinned
 from tests.errors.harness import check_case
 from tilewright import tile
 
@@ -39,7 +39,7 @@ staged(np.ones(8, "f4"), np.zeros(8, "f4"))
 def cleared(y: View1[f32]):
     n = axis("n", y.shape[0])
     for nest in parallel(shape(1)):
-        scratch = memory(f32, halved(shape(n)))
+        scratch = memory(f32, thinned(shape(n)))
         scratch.store(zeros(f32, shape(n)))
         y.at(coord(0), shape(n)).store(scratch.load())
 
@@ -55,4 +55,4 @@ NAMES = (
 @pytest.mark.parametrize("code", CASES)
 def test_the_text_of(code: str, tmp_path: Path) -> None:
     names = {name: getattr(tile, name) for name in NAMES}
-    check_case(code, CASES[code], tmp_path, np=np, tile=tile, as_strided=as_strided, halved=halved, **names)
+    check_case(code, CASES[code], tmp_path, np=np, tile=tile, as_strided=as_strided, thinned=thinned, **names)

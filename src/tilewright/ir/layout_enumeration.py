@@ -1,14 +1,18 @@
 """Facts about an index map by looking at every point: the oracle of the proofs, and their last resort."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from tilewright.ir.index_expr import evaluate
+from tilewright.ir.index_expr import Checked, IndexExpr, evaluate
 from tilewright.ir.index_map import IndexMap, Point
+from tilewright.ir.types import SpaceAttr
 
-__all__ = ["FiniteFacts", "analyze_finite", "first_collision"]
+__all__ = ["MAX_POINTS", "FiniteFacts", "analyze_finite", "first_collision", "values_at"]
+
+MAX_POINTS = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +32,7 @@ class FiniteFacts:
 def analyze_finite(index_map: IndexMap, points: int | None = None) -> FiniteFacts:
     """Looks at the first `points` points of the domain in row-major order (all of them by default)."""
     count = index_map.domain.volume if points is None else min(points, index_map.domain.volume)
-    columns = np.unravel_index(np.arange(count), index_map.domain.extents) if index_map.domain.rank else ()
-    coordinates = {
-        dim: np.asarray(column, np.int64) for dim, column in zip(index_map.domain.dims, columns, strict=True)
-    }
-    results = evaluate(index_map.outputs, coordinates, count)
+    results = values_at(index_map.outputs, index_map.domain, count)
     defined = np.ones(count, np.bool_)
     inside = np.ones(count, np.bool_)
     for result, extent in zip(results, index_map.codomain.extents, strict=True):
@@ -51,6 +51,13 @@ def analyze_finite(index_map: IndexMap, points: int | None = None) -> FiniteFact
         outside=_point(index_map, outside[0]) if outside.size else None,
         collision=None if pair is None else (_point(index_map, pair[0]), _point(index_map, pair[1])),
     )
+
+
+def values_at(outputs: Sequence[IndexExpr], domain: SpaceAttr, points: int) -> list[Checked]:
+    """Every expression at the first `points` points of `domain` in row-major order."""
+    columns = np.unravel_index(np.arange(points), domain.extents) if domain.rank else ()
+    coordinates = {dim: np.asarray(column, np.int64) for dim, column in zip(domain.dims, columns, strict=True)}
+    return evaluate(outputs, coordinates, points)
 
 
 def first_collision(index_map: IndexMap, points: int) -> tuple[Point, Point] | None:

@@ -11,11 +11,9 @@ from enum import Enum
 from tilewright.ir.affine import Affine, collision_of, is_injective, normalize
 from tilewright.ir.index_map import IndexMap, Point
 from tilewright.ir.layout_bits import analyze_bits
-from tilewright.ir.layout_enumeration import analyze_finite, first_collision
+from tilewright.ir.layout_enumeration import MAX_POINTS, analyze_finite, first_collision
 
-__all__ = ["MAX_POINTS", "LayoutProof", "Truth", "prove"]
-
-MAX_POINTS = 1 << 20
+__all__ = ["LayoutProof", "Truth", "prove"]
 
 
 class Truth(Enum):

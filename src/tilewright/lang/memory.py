@@ -1,38 +1,27 @@
 """Manual memory: storage with an identity, for kernels that place data by hand."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 from xdsl.ir import SSAValue
 
 from tilewright.core.codes.capture import CLOSED_VALUE, FOREIGN_VALUE
 from tilewright.core.codes.effects import MEMORY_FLOW, OUTER_MEMORY_WRITTEN
-from tilewright.core.codes.types import BAD_OPERAND, SHAPE_CHANGE, UNSAFE_LAYOUT
+from tilewright.core.codes.types import BAD_OPERAND, SHAPE_CHANGE
 from tilewright.core.dtypes import DType
 from tilewright.core.errors import CaptureError, EffectError, TileTypeError
 from tilewright.core.source import user_span
-from tilewright.ir.layout import IndexMap, prove, strided
 from tilewright.ir.layout_attr import LayoutAttr
 from tilewright.ir.ops.convert import SelectOp
 from tilewright.ir.ops.memory import MemoryAllocOp, MemoryLoadOp, MemoryStoreOp
 from tilewright.ir.types import MemoryType, SpaceAttr, element_attr, space_of
 from tilewright.lang.broadcast import shown_space
 from tilewright.lang.context import Capture, current
+from tilewright.lang.layouts import Layout
 from tilewright.lang.masks import write_condition
 from tilewright.lang.operations import lifted
 from tilewright.lang.refusing import NotAValue
-from tilewright.lang.spaces import Shape, shape_of
+from tilewright.lang.spaces import Shape, require_own_axes, shape_of
 from tilewright.lang.values import Tile
 
-__all__ = ["Layout", "Memory", "layout", "memory"]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Layout:
-    """Where the elements of a memory lie in its storage."""
-
-    shape: Shape
-    map: IndexMap
+__all__ = ["Memory", "memory"]
 
 
 class Memory(NotAValue):
@@ -123,22 +112,10 @@ def memory(dtype: type[DType], where: Shape | Layout, resource: str | None = Non
         remedy = "write memory(f32, shape(...)) or memory(f32, layout(shape(...), strides=(...)))"
         what = f"a {type(where).__name__}"
         raise TileTypeError(BAD_OPERAND.at(user_span(), what=what, op="memory", remedy=remedy))
-    space = where.space if isinstance(where, Shape) else where.shape.space
+    shape = where if isinstance(where, Shape) else where.shape
+    require_own_axes(shape)
     attr = LayoutAttr.of(where.map) if isinstance(where, Layout) else None
-    op = capture.insert(MemoryAllocOp(MemoryType(element_attr(dtype), space), resource=resource, layout=attr))
-    made = Memory(op.memory, op.state, dtype, space, capture)
+    op = capture.insert(MemoryAllocOp(MemoryType(element_attr(dtype), shape.space), resource=resource, layout=attr))
+    made = Memory(op.memory, op.state, dtype, shape.space, capture)
     capture.frame.memories.append(made)
     return made
-
-
-def layout(shape: Shape, strides: Sequence[int]) -> Layout:
-    """Element u lies at the sum of u times strides, counted in elements.
-
-    Raises TileTypeError (TW281) when the strides put two elements into one cell.
-    """
-    capture = current("layout(...)")
-    index_map = strided(shape.space, capture.fresh_dim("storage"), strides)
-    proof = prove(index_map)
-    if proof.is_storage_invalid:
-        raise TileTypeError(UNSAFE_LAYOUT.at(user_span(), what=proof.reason))
-    return Layout(shape, index_map)

@@ -14,7 +14,7 @@ from tilewright.lang.context import Capture, current
 if TYPE_CHECKING:
     from tilewright.lang.values import Scalar, Tile
 
-__all__ = ["Axis", "Coord", "Shape", "axis", "cdiv", "coord", "shape"]
+__all__ = ["Axis", "Coord", "Shape", "axis", "cdiv", "coord", "require_own_axes", "shape"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,6 +88,14 @@ def shape(*axes: Axis | int) -> Shape:
     return Shape(tuple(items))
 
 
+def require_own_axes(where: Shape) -> None:
+    """Raises CaptureError (TW102) for a shape of another capture."""
+    capture = current("a shape")
+    for item in where.axes:
+        if item.capture is not capture:
+            raise CaptureError(FOREIGN_VALUE.at(user_span(), what=f"the axis {item.label}"))
+
+
 def _axis_of(item: object, distance: int, capture: Capture) -> Axis:
     if isinstance(item, Axis):
         if item.capture is not capture:
@@ -117,7 +125,12 @@ def counted_axes(number: int) -> str:
 
 
 def cdiv(a: int, b: int) -> int:
-    """How many pieces of size `b` cover `a`: a / b rounded up, on host integers."""
+    """How many pieces of size `b` cover `a`: a / b rounded up, on host integers.
+
+    Raises CaptureError (TW131) for pieces of size 0.
+    """
+    if b == 0:
+        raise CaptureError(BAD_AXIS.at(user_span(), what=f"no number of pieces of size 0 covers {a}"))
     return -(-a // b)
 
 

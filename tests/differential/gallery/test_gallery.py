@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from examples.gallery import ENTRIES
-from examples.gallery.entry import Array
+from examples.gallery.entry import Array, Entry
 from tilewright.backends.llvm.kernel import CompiledKernel, compile_kernel
 from tilewright.backends.simd import shader as shaders
 from tilewright.backends.simd.pool import WorkerPool
@@ -68,19 +68,19 @@ def test_the_interpreter_is_within_the_bounds_in_any_order(name: str, order: Any
 @pytest.mark.parametrize("name", ENTRIES)
 def test_machine_code_is_within_the_bounds_on_any_number_of_threads(name: str) -> None:
     compiled = compile_kernel(ENTRIES[name].capture(), CompileOptions(), threads=max(THREADS))
-    first, *others = [launched(name, compiled, threads) for threads in THREADS]
+    first, *others = [launched(ENTRIES[name], compiled, threads) for threads in THREADS]
     for results in others:
         assert all(a.tobytes() == b.tobytes() for a, b in zip(first, results, strict=True))
 
 
-def launched(name: str, compiled: CompiledKernel, threads: int) -> list[Array]:
+def launched(entry: Entry, compiled: CompiledKernel, threads: int) -> list[Array]:
     """The results of two launches of one shader, each checked."""
     with patch.object(shaders, "worker_pool", lambda: pool(threads)):
         shader = shaders.SIMDShader(compiled, refused)
     found: list[Array] = []
     for seed in (0, 1):
-        inputs, results = ENTRIES[name].arrays(seed)
-        answers = ENTRIES[name].exact(inputs, results)
+        inputs, results = entry.arrays(seed)
+        answers = entry.exact(inputs, results)
         reads, writes = [Guarded(each) for each in inputs], [Guarded(each) for each in results]
         shader.launch_addresses([each.array.ctypes.data for each in (*reads, *writes)])
         assert_within([each.array for each in writes], answers)

@@ -49,6 +49,14 @@ def layout_unsafe(m: Make) -> None:
     m.put(MemoryAllocOp(MemoryType(F32, square), layout=LayoutAttr.of(skewed)))
 
 
+def storage_used(m: Make) -> None:
+    """Four elements in storage of no cells, written and read."""
+    none = LayoutAttr.of(IndexMap(SPACE, space((9, 0)), (coordinate(DimAttr.of(0)),)))
+    alloc = m.put(MemoryAllocOp(MEMORY, layout=none))
+    state = m.put(MemoryStoreOp(alloc.memory, alloc.state, _splat(m))).result
+    m.put(MemoryLoadOp(alloc.memory, state))
+
+
 def memory_load_type(m: Make) -> None:
     alloc, state = _stored(m)
     m.put(MemoryLoadOp.create(operands=[alloc.memory, state], result_types=[tile((1, 4))]))
@@ -147,6 +155,7 @@ BROKEN: Mapping[str, Callable[[Make], object]] = MappingProxyType(
         "V-MEM-2": layout_unsafe,
         "V-MEM-3": memory_load_type,
         "V-MEM-4": memory_store_type,
+        "V-MEM-5": storage_used,
         "V-FLOW-1": foreign_state,
         "V-FLOW-2": stale_state,
         "V-FLOW-3": uninitialised,

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.parser import Parser
 
-from tests.unit.ir.making import space
+from tests.unit.ir.making import Make, space, view
 from tilewright.core.errors import TileTypeError
 from tilewright.ir.index_expr import INT64_MAX, INT64_MIN, evaluate
 from tilewright.ir.layout import (
@@ -30,7 +30,7 @@ from tilewright.ir.layout import (
 from tilewright.ir.layout_attr import LayoutAttr
 from tilewright.ir.layout_bits import analyze_bits
 from tilewright.ir.text import tile_context
-from tilewright.ir.types import DimAttr, SpaceAttr
+from tilewright.ir.types import DimAttr, SpaceAttr, view_type
 
 I, J, S, T = (DimAttr.of(number) for number in range(4))
 i, j = coordinate(I), coordinate(J)
@@ -98,6 +98,12 @@ def test_arithmetic_is_checked_and_floors(expr: IndexExpr, x: int, expected: int
     assert value(expr, x) == expected
 
 
+def test_a_shift_to_the_left_and_back_is_a_bijection():
+    index_map = one(16, to=(16,), by=((i << 60) >> 60,))
+    assert [index_map.apply((x,)) for x in range(16)] == [(x,) for x in range(16)]
+    assert truths(prove(index_map)) == (Truth.PROVEN,) * 4
+
+
 def test_a_failure_below_is_a_failure_above():
     assert value((i // 0) * 0) is None
 
@@ -110,6 +116,19 @@ def test_a_constant_fits_into_64_bits():
 def test_nodes_are_inspectable():
     expr = i + 4
     assert (expr.kind, expr.lhs, expr.rhs and expr.rhs.value) == (ExprKind.ADD, i, 4)
+
+
+def test_dimensions_of_one_label_are_different():
+    """A label is no part of a dimension: two axes called `m` stay two, and a map of one is not one of the other."""
+    m = Make(view((0, 4), (1, 4)), labels={0: "m", 1: "m"})
+    first, second = view_type(m.args[0]).space.dims
+    assert first != second
+    assert IndexMap(space((0, 4)), space((2, 4)), (coordinate(second),)).fault().endswith("which the domain lacks")
+
+
+def test_a_point_of_another_rank_has_no_image():
+    assert identity(space((0, 4))).apply(()) is None
+    assert identity(space((0, 4))).apply((1, 0)) is None
 
 
 def test_shared_graphs_are_walked_once():

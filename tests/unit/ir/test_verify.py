@@ -56,6 +56,14 @@ def test_every_finding_renders_with_a_place_why_and_help(rule: str):
         assert diagnostic.span.line or rule in ("V-YIELD-5", "V-KERNEL-1"), text
 
 
+@pytest.mark.parametrize(("window", "interval", "rule"), [(0, 2**32, "V-PIPE-2"), (-1, 1, "V-PIPE-1")])
+def test_a_pipeline_has_numbers_of_32_bits(window: int, interval: int, rule: str):
+    m = Make()
+    with m.parallel((3, 1)):
+        m.region(PipelineOp(space((1, 2)), window=window, interval=interval))
+    assert rule in found(m.done())
+
+
 def test_findings_accumulate():
     m = Make()
     m.put(AddOp(m.const(), m.const(0, dtypes.f32), I64))

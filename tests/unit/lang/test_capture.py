@@ -4,6 +4,7 @@ import threading
 
 import pytest
 
+from examples.gallery.attention import grouped_attention
 from examples.gallery.gemm import gemm
 from tests.unit.lang.shapes import body, every, names, only, root, views
 from tilewright import tile
@@ -122,7 +123,9 @@ def test_a_pipeline_keeps_its_window_and_interval(window: int | None, interval: 
     assert names(body(op)) == ["stage", "stage", "yield"]
 
 
-@pytest.mark.parametrize("policy", [{"window": 0}, {"window": -1}, {"interval": 0}, {"window": 2**32}])
+@pytest.mark.parametrize(
+    "policy", [{"window": 0}, {"window": -1}, {"interval": 0}, {"window": 2**32}, {"interval": 2**32}]
+)
 def test_a_window_or_interval_out_of_range_is_refused(policy: dict[str, int]) -> None:
     @tile.kernel
     def piped():
@@ -228,6 +231,15 @@ def test_an_exception_of_the_body_comes_out_and_leaves_no_capture() -> None:
             failing.capture(tensor_shape(4))
     with pytest.raises(CaptureError, match="TW101"):
         shape(4)
+
+
+def test_blocks_of_nothing_are_refused() -> None:
+    shapes = [tensor_shape(1, 2, 4, 8), tensor_shape(1, 2, 4, 8), tensor_shape(1, 2, 4, 8), tensor_shape(1, 2, 4, 8)]
+    with pytest.raises(CaptureError, match=r"TW131.*pieces of size 0"):
+        grouped_attention.capture(*shapes, bq=2, bk=0)
+    keyless = tensor_shape(1, 0, 4, 8)
+    with pytest.raises(ZeroDivisionError):  # the kernel's own arithmetic on a number of heads
+        grouped_attention.capture(shapes[0], keyless, keyless, shapes[3])
 
 
 def test_threads_capture_apart() -> None:

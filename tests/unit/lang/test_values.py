@@ -273,10 +273,12 @@ def test_missing_axes_are_appended_and_single_ones_give_way() -> None:
 
 
 def test_positions_count_from_the_right() -> None:
-    def work(_: Tile) -> None:
-        zeros(f32, shape(3, 4)) + zeros(f32, shape(4))
+    for other in ((4,), (1, 4), (3, 1)):
 
-    assert [extent for _, extent in result_axes(capture(work))] == [3, 4]
+        def work(_: Tile, other: tuple[int, ...] = other) -> None:
+            zeros(f32, shape(3, 4)) + zeros(f32, shape(*other))
+
+        assert [extent for _, extent in result_axes(capture(work))] == [3, 4]
     with pytest.raises(TileTypeError, match="TW209"):
         capture(lambda _: zeros(f32, shape(3, 4)) + zeros(f32, shape(3, 5)))
 

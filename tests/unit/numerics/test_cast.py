@@ -90,6 +90,25 @@ def test_between_any_two_neighbours_from_f32(dtype: type[FloatType]) -> None:
     assert same(cast(np.nextafter(middle, np.float32(np.inf)), f32, dtype), high)
 
 
+@pytest.mark.parametrize(
+    ("value", "dtype", "bits"),
+    [
+        (1.00390625, bf16, 0x3F80),
+        (1.01171875, bf16, 0x3F82),
+        (448.0, float8_e4m3fn, 0x7E),
+        (2.0**-9, float8_e4m3fn, 0x01),
+        (-(2.0**-9), float8_e4m3fn, 0x81),
+        (57344.0, float8_e5m2, 0x7B),
+        (2.0**-16, float8_e5m2, 0x01),
+        (math.inf, float8_e5m2, 0x7C),
+        (-0.0, float8_e5m2, 0x80),
+    ],
+)
+def test_published_codes(value: float, dtype: type[FloatType], bits: int) -> None:
+    assert int(to_bits(dtype, one(value, f32, dtype))) == bits
+    assert np.isnan(cast(from_bits(float8_e4m3fn, np.array([0x7F])), float8_e4m3fn, f32)).all()
+
+
 @given(st.floats(allow_nan=False, allow_infinity=False), st.sampled_from([f16, bf16, f32, *FLOAT8]))
 def test_f64_is_rounded_once(value: float, dtype: type[FloatType]) -> None:
     expected = math.copysign(nearest(Fraction(value), dtype), value)

@@ -17,7 +17,8 @@ from tilewright.core.diagnostics import Diagnostic
 from tilewright.core.errors import UnsupportedError
 from tilewright.ir.effects import usage
 from tilewright.ir.kernel import Kernel
-from tilewright.ir.layout_proof import MAX_POINTS, prove
+from tilewright.ir.layout_enumeration import MAX_POINTS
+from tilewright.ir.layout_proof import prove
 from tilewright.ir.location import span_of
 from tilewright.ir.ops import elementwise, memory, regions, tiles
 from tilewright.ir.types import ViewType, memory_type

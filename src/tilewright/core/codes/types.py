@@ -179,3 +179,27 @@ UNSAFE_LAYOUT = Code(
     why="a layout gives every element a storage cell of its own, inside the storage",
     help="choose strides or index expressions that map different elements to different cells",
 )
+NO_RELATION = Code(
+    282,
+    "this set-valued layout cannot be used: {what}",
+    why="each of its fibre points says that one logical point has one place, so both legs have a value at all of them",
+    help="{remedy}",
+)
+AXIS_BINDING = Code(
+    283,
+    "hardware axes do not fit the places of a layout: {what}",
+    why="every axis of the places is one hardware axis, and no two of them are the same one",
+    help="bind each axis of the places once, to a hardware axis of its own",
+)
+NO_STORAGE = Code(
+    284,
+    "zero-sized storage is still used: {what}",
+    why="an access of an element needs a cell; only a memory without elements has none",
+    help="give the layout as many cells as the memory has elements, or remove the accesses",
+)
+LAYOUT_FUNCTION = Code(
+    285,
+    "this is no layout: {what}",
+    why="a layout is integer arithmetic on the coordinates of an element, known as a whole when the kernel is captured",
+    help="{remedy}",
+)

@@ -1,5 +1,6 @@
 """What a plan may choose and what it must keep: orders of the root, budgets, costs, the same plan every time."""
 
+from collections import Counter
 from itertools import permutations
 from math import prod
 from typing import Any
@@ -25,6 +26,7 @@ from tilewright.tile import (
     axis,
     coord,
     f32,
+    i64,
     parallel,
     shape,
 )
@@ -67,6 +69,14 @@ def doubled(X: ConstView2[f32], Y: View2[f32]):
     for nest in parallel(shape(axis("g", X.shape[0]))):
         here = coord(nest.index(), 0)
         Y.at(here, shape(r, c)).store(X[here, shape(r, c)] * 2.0 + 1.0)
+
+
+@tile.kernel
+def looked_up(X: ConstView2[f32], P: ConstView1[i64], Y: View1[f32]):
+    r, c = axis("r", 1), axis("c", X.shape[1])
+    for nest in parallel(shape(X.shape[0])):
+        x = X[coord(nest.index(), 0), shape(r, c)] * 2.0
+        Y[nest.index()].store(x.at(coord(0, P[nest.index()].load())))
 
 
 @tile.kernel
@@ -170,14 +180,31 @@ def test_a_chain_of_reversals_of_any_length(times: int) -> None:
     assert (y == (x[::-1] if times % 2 else x)).all()
 
 
-def test_the_code_of_a_tile_does_not_grow_with_it() -> None:
-    sizes: set[int] = set()
-    for width in (256, 4096, 65_536):
-        kernel = doubled.capture(TENSOR(4, width), TENSOR(4, width))
-        module = lower(kernel, plan(kernel, GENERIC_AVX512, XirOptions(), threads=2)).module
-        sizes.add(sum(1 for _ in module.walk()))
+@pytest.mark.parametrize("widths", [(256, 4096, 16_384, 65_536), (65, 1537)], ids=["whole", "with a tail"])
+def test_the_code_of_a_tile_does_not_grow_with_it(widths: tuple[int, ...]) -> None:
+    kernels = [doubled.capture(TENSOR(4, width), TENSOR(4, width)) for width in widths]
+    sizes = {sum(operations(kernel).values()) for kernel in kernels}
     assert len(sizes) == 1
     assert max(sizes) < 256
+
+
+def operations(kernel: Kernel) -> Counter[str]:
+    """How many of each the kernel becomes."""
+    module = lower(kernel, plan(kernel, GENERIC_AVX512, XirOptions(), threads=2)).module
+    return Counter(op.name for op in module.walk())
+
+
+def test_an_element_taken_at_run_time_is_one_load_and_no_chain_of_selects() -> None:
+    narrow, wide = (operations(looked_up.capture(TENSOR(4, width), TENSOR(4), TENSOR(4))) for width in (16, 256))
+    assert narrow == wide
+    assert narrow["arith.select"] == 0
+    assert narrow["xir.load"] == 2  # the place, and the element there
+
+
+def test_a_budget_of_operations_is_kept_or_the_product_refused() -> None:
+    kernel = gemm.capture(TENSOR(8, 8), TENSOR(8, 8), TENSOR(8, 8), bm=4, bn=4, bk=8)
+    with pytest.raises(PlanError, match=r"TW430.*max_operations = 8"):
+        lower(kernel, plan(kernel, GENERIC_AVX512, XirOptions(max_operations=8), threads=2))
 
 
 def test_a_group_is_not_a_scope_of_this_route() -> None:
@@ -187,7 +214,7 @@ def test_a_group_is_not_a_scope_of_this_route() -> None:
 
 
 def test_tasks_cover_the_programs() -> None:
-    for programs in (1, 7, 8, 9, 31, 32, 33, 65, 127, 257):
+    for programs in (1, 7, 8, 9, 31, 32, 33, 65, 127, 257, 4097):
         kernel = doubled.capture(TENSOR(programs, 3), TENSOR(programs, 3))
         for threads in (1, 3, 8):
             found = plan(kernel, GENERIC_AVX512, XirOptions(), threads=threads)
