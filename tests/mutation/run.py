@@ -25,8 +25,8 @@ ROOT = Path(__file__).resolve().parents[2]
 SOURCES = Path("src/tilewright")
 RULE_TABLES = ("bridge/xir/lower", "xir/passes", "backends/llvm/emit", "interp")
 ROUTE = (
-    "tests/differential/test_xir_route.py", "tests/differential/test_control.py", "tests/cases", "tests/random",
-    "tests/unit/bridge", "tests/differential",
+    "tests/differential/test_xir_route.py", "tests/differential/test_control.py", "tests/unit/bridge",
+    "tests/unit/xir/passes", "tests/cases", "tests/random", "tests/differential",
 )  # fmt: skip
 TESTS = {
     "bridge/xir/lower": ROUTE,

@@ -244,7 +244,7 @@ class _Expansion:
             copy = PanelCopy(buffers, strides, panels.width, panels.lanes, block.size)
             with self._each(block) as column:
                 first = b.add(start, b.mul(column, strides[1]))
-                target = panels.start(b, b.divsi(column, panels.width))
+                target = panels.start(b, column)
                 b.call(self._functions.name_of(copy, b), [source, first, panels.buffer, target, b.i64(depth)])
 
     def _panels_of(self, top: SSAValue, height: int, depth: _Depth) -> None:
@@ -302,16 +302,14 @@ class _Expansion:
         p, b = self._product, self._b
         if self._packed_rows is None:
             return (*self._at(p.a, b.add(*rows), depth.first), (p.a.row, p.a.column))
-        panel = b.divsi(rows[1], self._packed_rows.width)
-        return self._packed_rows.buffer, self._packed_rows.start(b, panel), (1, self._packed_rows.width)
+        return self._packed_rows.buffer, self._packed_rows.start(b, rows[1]), (1, self._packed_rows.width)
 
     def _right(self, column: SSAValue, depth: _Depth) -> tuple[SSAValue, SSAValue, tuple[int, int]]:
         """B at a panel: its buffer, the index of its first element, strides by k and by column."""
         p, b = self._product, self._b
         if self._packed is None:
             return (*self._at(p.b, depth.first, column), (p.b.row, p.b.column))
-        panel = b.divsi(column, self._packed.width)
-        return self._packed.buffer, self._packed.start(b, panel), (self._packed.width, 1)
+        return self._packed.buffer, self._packed.start(b, column), (self._packed.width, 1)
 
     def _is_single(self) -> bool:
         p = self._product

@@ -23,9 +23,9 @@ class Panels:
     depth: int
     lanes: int
 
-    def start(self, b: XirBuilder, panel: SSAValue) -> SSAValue:
-        """The index of a panel's first element."""
-        return b.mul(panel, self.depth * self.width)
+    def start(self, b: XirBuilder, column: SSAValue) -> SSAValue:
+        """The index of the first element of the panel that begins with this column."""
+        return b.mul(column, self.depth)
 
 
 @dataclass(frozen=True, slots=True)
