@@ -17,6 +17,7 @@ _LABEL = re.compile(r"^(?!\.L|#)(\S+):", re.MULTILINE)
 _FMA = re.compile(r"vfn?m(add|sub)\w*p[sd]|fml[as]")
 _VECTOR = re.compile(r"%[xyz]mm\d+|\bv\d+\.")
 _MEMORY = re.compile(r"\(%\w+[^)]*\)|\[\w+[^]]*\]|\(%rip\)")
+_INTO_MEMORY = re.compile(r"\)( \{%k\d\})?$")
 _STACK = re.compile(r"\(%[er][sb]p\)|\[sp\b")
 _MOVE = re.compile(r"v?mov\w*|st[rp]|ld[rp]")
 EXECUTABLE = 4  # SHF_EXECINSTR
@@ -73,8 +74,7 @@ def _function(name: str, lines: list[str], size: int) -> Code:
 
 def _is_store(line: str) -> bool:
     """x86 names the destination last, ARM names the act."""
-    mnemonic, _, operands = line.partition("\t")
-    return mnemonic.startswith("st") or bool(_MEMORY.search(operands.rpartition(", ")[2]) and operands.endswith(")"))
+    return line.startswith("st") or _INTO_MEMORY.search(line) is not None
 
 
 def _size(source: str) -> int:

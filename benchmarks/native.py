@@ -9,10 +9,11 @@ from tilewright.backends.llvm.jit import Library, compile_and_load
 from tilewright.backends.llvm.machine import host_machine
 from tilewright.backends.simd.pool import POOL_RUN_SYMBOL, worker_pool
 
-__all__ = ["PEAK_FLOPS", "empty_launches", "peak_loop"]
+__all__ = ["PEAK_FLOPS", "launches", "peak_loop"]
 
 ACCUMULATORS = 24
 ITERATIONS = 20_000  # about half a millisecond
+PATIENCE = 1 << 20  # looks at the other task before giving up
 PEAK_FLOPS = 2 * ACCUMULATORS * ITERATIONS  # of one lane
 
 
@@ -48,17 +49,39 @@ def peak_module(lanes: int) -> str:
     )
 
 
-EMPTY_LAUNCHES = f"""
+def launches_module(task: str) -> str:
+    """`void launches(i64 count, i64 tasks, ptr word)`: so many launches of `@nothing` or of `@meet`. Two tasks that
+    meet run at the same time: each counts itself and waits, not forever, until the count is even.
+    """
+    return f"""
 declare void @{POOL_RUN_SYMBOL}(ptr, ptr, i64, i64)
-define internal void @nothing(ptr %context, i64 %task, i64 %worker) {{
+define internal void @nothing(ptr %word, i64 %task, i64 %worker) {{
   ret void
 }}
-define void @launches(i64 %count, i64 %tasks) {{
+define internal void @meet(ptr %word, i64 %task, i64 %worker) {{
+entry:
+  %before = atomicrmw add ptr %word, i64 1 seq_cst
+  %own = add i64 %before, 1
+  %odd = and i64 %own, 1
+  %target = add i64 %own, %odd
+  br label %wait
+wait:
+  %n = phi i64 [ 0, %entry ], [ %next, %wait ]
+  %now = load atomic i64, ptr %word acquire, align 8
+  %next = add i64 %n, 1
+  %alone = icmp ult i64 %now, %target
+  %patient = icmp ult i64 %next, {PATIENCE}
+  %again = and i1 %alone, %patient
+  br i1 %again, label %wait, label %done
+done:
+  ret void
+}}
+define void @launches(i64 %count, i64 %tasks, ptr %word) {{
 entry:
   br label %loop
 loop:
   %n = phi i64 [ 0, %entry ], [ %next, %loop ]
-  call void @{POOL_RUN_SYMBOL}(ptr @nothing, ptr null, i64 %tasks, i64 %tasks)
+  call void @{POOL_RUN_SYMBOL}(ptr @{task}, ptr %word, i64 %tasks, i64 %tasks)
   %next = add i64 %n, 1
   %more = icmp ult i64 %next, %count
   br i1 %more, label %loop, label %done
@@ -79,9 +102,9 @@ def _peak() -> Library:
 
 
 @cache
-def _launches() -> Library:
+def _launches(task: str) -> Library:
     imports = {POOL_RUN_SYMBOL: worker_pool().entry}
-    return compile_and_load(EMPTY_LAUNCHES, ["launches"], imports=imports, name="launches")
+    return compile_and_load(launches_module(task), ["launches"], imports=imports, name="launches")
 
 
 def peak_loop(threads: int) -> tuple[Callable[[], object], float]:
@@ -96,7 +119,8 @@ def peak_loop(threads: int) -> tuple[Callable[[], object], float]:
     return lambda: list(pool.map(run, [rounds * ITERATIONS] * threads, blocks)), flops * rounds
 
 
-def empty_launches(tasks: int) -> Callable[[int], None]:
-    """A call that launches `tasks` tasks of nothing, so many times."""
-    run = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64)(_launches().address("launches"))
-    return lambda count: run(count, tasks)
+def launches(task: str, tasks: int) -> Callable[[int], None]:
+    """A call that launches `tasks` tasks so many times, through the pool and without Python in between."""
+    run = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)(_launches(task).address("launches"))
+    word = (ctypes.c_int64 * 1)()
+    return lambda count: run(count, tasks, word)

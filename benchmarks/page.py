@@ -168,7 +168,7 @@ def _name(row: Measured) -> str:
 
 
 def _mark(row: Measured) -> str:
-    return "✓" if row.met else "✗*" if row.starred and row.error <= 1 else "✗"
+    return "✓" if row.met else "✗*" if row.starred else "✗"
 
 
 def _star(figure: Figure) -> str:

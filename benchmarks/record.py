@@ -57,7 +57,7 @@ class Measured:
     @property
     def starred(self) -> bool:
         """Whether all that it misses lies beyond the prototypes."""
-        return not self.failed and all(figure.met or figure.starred for figure in self.figures)
+        return not self.failed and self.error <= 1 and all(figure.met or figure.starred for figure in self.figures)
 
 
 @dataclass(frozen=True, slots=True)

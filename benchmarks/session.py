@@ -63,13 +63,18 @@ class Worker:
         return reply
 
     @property
+    def pid(self) -> int:
+        """`env` becomes the process that works, so the number is its own."""
+        return self._process.pid
+
+    @property
     def alive(self) -> bool:
         return self._process.poll() is None
 
     def cpu_ticks(self) -> int:
-        """Processor time of all its threads. `env` becomes the process, so the number is its own. Linux only."""
+        """Processor time of all its threads. Linux only; 0 elsewhere."""
         try:
-            fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
+            fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
         except OSError:
             return 0
         return int(fields[11]) + int(fields[12])
@@ -89,6 +94,8 @@ class Session:
     def worker(self, who: str, threads: int) -> Worker:
         """The process of these contestants; a new one where it died."""
         known = self._workers.get((who, threads))
+        if known is not None and not known.alive:
+            known.close()
         if known is None or not known.alive:
             known = self._workers[who, threads] = Worker(threads, verbose=self.verbose)
         return known

@@ -1,7 +1,9 @@
 """What compiling costs: warm, from the disk cache in a new process, capture apart, and memory."""
 
+import sys
 from collections.abc import Callable
 from functools import partial
+from subprocess import PIPE, run
 
 from benchmarks.fresh import COMPILED, peak_megabytes, ready_device, seconds_from_disk
 from benchmarks.rows.row import Bar, Cost, Row
@@ -33,6 +35,18 @@ def _memory(name: str, rounds: int) -> list[float]:
     return [peak_megabytes(name) for _ in range(min(rounds, MOST_PROCESSES))]
 
 
+def _import(rounds: int) -> list[float]:
+    """Seconds to import tilewright in a new process, by the interpreter's own count."""
+    return [_import_seconds() for _ in range(min(rounds, MOST_PROCESSES))]
+
+
+def _import_seconds() -> float:
+    command = [sys.executable, "-X", "importtime", "-c", "import tilewright"]
+    lines = run(command, check=True, stderr=PIPE, text=True).stderr.splitlines()
+    last = [line for line in lines if line.rstrip().endswith("| tilewright")][-1]
+    return int(last.split("|")[1]) / 1e6
+
+
 def _cost(what: str, name: str, measure: Callable[[str, int], list[float]], limit: float, unit: str = "ms") -> Cost:
     return Cost(
         name=f"{what}: {name}", group="compiling", unit=unit, measure=partial(measure, name), bars=(Bar(limit),),
@@ -45,4 +59,5 @@ ROWS: tuple[Row, ...] = (
     *(_cost("compile, from disk in a new process", name, _from_disk, 15.0) for name in LIMITS),
     *(_cost("capture", name, _capture, 15.0) for name in LIMITS),
     *(_cost("memory of a compilation", name, _memory, 200.0, "MB") for name in LIMITS),
+    Cost(name="import tilewright", group="compiling", unit="s", measure=_import, bars=(Bar(0.5),), quick=True),
 )

@@ -1,11 +1,12 @@
 """What a launch costs, in microseconds: kernels so small that nothing else is left."""
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
 import tilewright as tw
-from benchmarks.native import empty_launches
+from benchmarks.native import launches
 from benchmarks.rows.row import Bar, Cost, Row
 from benchmarks.statistics import sample
 from examples.gallery.elementwise import add_vectors
@@ -71,9 +72,8 @@ def _through_a_stream(rounds: int) -> list[float]:
     return _microseconds(launch, rounds)
 
 
-def _empty_in_parallel(rounds: int) -> list[float]:
-    launch, count = empty_launches(2), 10_000
-    launch(count)
+def _in_parallel(task: str, rounds: int) -> list[float]:
+    launch, count = launches(task, 2), 10_000
     return _microseconds(lambda: launch(count), rounds, per_call=count, calls=1)
 
 
@@ -86,6 +86,7 @@ def _cost(name: str, measure: Callable[[int], list[float]], limit: float, thread
 ROWS: tuple[Row, ...] = (
     _cost(f"add of {ELEMENTS}, direct call", direct_call, 1.0),
     _cost(f"add of {ELEMENTS}, two signatures in turn", _alternating, 1.0),
-    _cost(f"add of {ELEMENTS}, through a stream", _through_a_stream, 5.0),
-    _cost("empty launch on two threads", _empty_in_parallel, 2.0, threads=2),
+    _cost(f"add of {ELEMENTS}, through a stream", _through_a_stream, 5.0, threads=2),  # the caller and the stream's
+    _cost("launch of two empty tasks", partial(_in_parallel, "nothing"), 2.0, threads=2),
+    _cost("launch of two tasks that meet", partial(_in_parallel, "meet"), 2.0, threads=2),
 )
