@@ -10,7 +10,7 @@ from pathlib import Path
 from benchmarks.environment import commit, described, machine_name
 from benchmarks.measuring import FULL, QUICK, Effort, is_measured_at, measure
 from benchmarks.page import one_line, page
-from benchmarks.plots import draw
+from benchmarks.plots import draw, pictures
 from benchmarks.record import Measured, Run, merged, read, write
 from benchmarks.rows import ROWS, Row
 from benchmarks.rows.row import LIBRARIES
@@ -105,9 +105,15 @@ def _render(options: argparse.Namespace) -> int:
 
 def render(folder: Path) -> None:
     """The page of all JSON files of a folder, with its plots."""
+    for path in sorted(folder.glob("*.json")):
+        draw(read(path), folder, path.stem)
+    (folder / "index.md").write_text(page_of(folder), encoding="utf-8")
+
+
+def page_of(folder: Path) -> str:
+    """The page, with the plots that are there."""
     runs = {path.stem: read(path) for path in sorted(folder.glob("*.json"))}
-    plots = {name: draw(run, folder, name) for name, run in runs.items()}
-    (folder / "index.md").write_text(page(runs, plots), encoding="utf-8")
+    return page(runs, {name: pictures(run, folder, name) for name, run in runs.items()})
 
 
 if __name__ == "__main__":

@@ -1,6 +1,5 @@
 """One picture a group: our time over each peer's, row by row, on a logarithmic axis. Needs matplotlib."""
 
-import re
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec
@@ -11,22 +10,30 @@ from benchmarks.page import Plots, groups_of
 from benchmarks.record import Measured, Run
 from benchmarks.rows.row import LIBRARIES
 
-__all__ = ["draw"]
+__all__ = ["draw", "pictures"]
 
 MARKERS = dict(zip(LIBRARIES, "os^Dv", strict=True))
 
 
-def draw(run: Run, folder: Path, machine: str) -> Plots:
-    """Writes the pictures of a machine where matplotlib is installed, and names those that are there."""
-    found: dict[tuple[str, int], str] = {}
+def draw(run: Run, folder: Path, machine: str) -> None:
+    """Writes the pictures of a machine, if matplotlib is installed."""
+    if find_spec("matplotlib") is None:
+        return
     for group, threads, rows in groups_of(run):
         raced = [row for row in rows if row.ratios]
-        path = folder / f"{machine}-{re.sub('[^a-z0-9]+', '-', group.lower())}-{threads}.svg"
-        if raced and find_spec("matplotlib") is not None:
-            _draw(path, f"{group}, {threads} thread{'s' if threads > 1 else ''}: our time / theirs", raced)
-        if raced and path.exists():
-            found[group, threads] = path.name
-    return found
+        if raced:
+            title = f"{group}, {threads} thread{'s' if threads > 1 else ''}: our time / theirs"
+            _draw(_path(folder, machine, group, threads), title, raced)
+
+
+def pictures(run: Run, folder: Path, machine: str) -> Plots:
+    """Those that are there."""
+    paths = {(group, threads): _path(folder, machine, group, threads) for group, threads, _ in groups_of(run)}
+    return {key: path.name for key, path in paths.items() if path.exists()}
+
+
+def _path(folder: Path, machine: str, group: str, threads: int) -> Path:
+    return folder / f"{machine}-{group.replace(' ', '-')}-{threads}.svg"
 
 
 def _draw(path: Path, title: str, rows: Sequence[Measured]) -> None:
@@ -55,4 +62,5 @@ def _matplotlib() -> Any:
     library: Any = import_module("matplotlib")
     library.use("svg")
     library.rcParams["svg.hashsalt"] = "tilewright"
+    library.rcParams["svg.fonttype"] = "none"  # letters stay letters
     return import_module("matplotlib.pyplot")

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.__main__ import PAGES, chosen, page_of
 from benchmarks.code import Code
 from benchmarks.page import duration, groups_of, one_line, page
-from benchmarks.plots import draw
+from benchmarks.plots import pictures
 from benchmarks.record import Figure, Measured, Run, merged, read, write
 from benchmarks.statistics import Spread
 
@@ -96,4 +97,22 @@ def test_a_duration_has_three_digits(seconds: float, text: str) -> None:
 
 def test_pictures_that_are_there_are_named(tmp_path: Path) -> None:
     (tmp_path / "fast-matrix-products-1.svg").write_text("<svg/>")
-    assert draw(RUN, tmp_path, "fast")["matrix products", 1] == "fast-matrix-products-1.svg"
+    assert pictures(RUN, tmp_path, "fast") == {("matrix products", 1): "fast-matrix-products-1.svg"}
+
+
+def test_the_published_page_is_what_its_files_give() -> None:
+    """Nobody edits it; `python -m benchmarks render` makes it."""
+    assert (PAGES / "index.md").read_text(encoding="utf-8") == page_of(PAGES)
+
+
+@pytest.mark.parametrize(
+    ("patterns", "quick", "names"),
+    [
+        ("gemm NN 5*", False, ["gemm NN 512x512x512"]),
+        ("attention", True, ["attention full S=512 blocks 32x32", "attention causal S=512 blocks 32x32"]),
+        ("C84*,C83*", False, ["C83 add of 17, direct call", "C84 gemm 1024x1024x1024"]),
+        ("nothing", False, []),
+    ],
+)
+def test_rows_are_chosen_by_name_or_group(patterns: str, quick: bool, names: list[str]) -> None:
+    assert [row.name for row in chosen(patterns, quick=quick)] == names
