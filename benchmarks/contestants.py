@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -9,9 +10,9 @@ from benchmarks.native import peak_loop
 from benchmarks.peers import open_peer
 from benchmarks.rows import Alike, Race
 from examples.gallery.entry import Array, Entry
-from tilewright.tools.running_error import Running
+from tilewright.tools.running_error import Running, exact
 
-__all__ = ["Arguments", "Ready", "arguments", "ours", "peak", "peer", "variant"]
+__all__ = ["Arguments", "Ready", "arguments", "ours", "peak", "peer", "recall", "remember", "variant"]
 
 SAME_JOB = 1e-3  # a peer may round in other places, but it must do the same job
 ALIGNMENT = 64
@@ -41,6 +42,19 @@ def arguments(entry: Entry) -> Arguments:
     inputs, results = entry.arrays()
     answers = entry.exact(inputs, results)
     return Arguments(tuple(map(aligned, inputs)), tuple(map(aligned, results)), tuple(answers))
+
+
+def remember(given: Arguments, path: Path) -> None:
+    """Leaves the answers, rounded and without their bounds, for processes of peers."""
+    np.savez(path, *(answer.value.astype("f4") for answer in given.answers))
+
+
+def recall(entry: Entry, path: Path) -> Arguments:
+    """The arguments again with what `remember` left: good enough to see whether a peer does the same job."""
+    inputs, results = entry.arrays()
+    with np.load(path) as kept:
+        answers = tuple(exact(kept[name]) for name in kept.files)
+    return Arguments(tuple(map(aligned, inputs)), tuple(map(aligned, results)), answers)
 
 
 def aligned(array: Array) -> Array:

@@ -104,8 +104,9 @@ def _in_turns(row: Race, threads: int, rivals: Sequence[str], effort: Effort, se
     """Every contestant has a process of its own. All others are idle while one is measured."""
     found = _Found({}, {}, 0.0, {})
     opened: dict[str, float] = {}
+    what = {"row": row.name, "seconds": effort.sample_seconds, "answers": session.answers}
     for name in (OURS, *rivals):
-        reply = session.worker(name, threads).ask("open", row=row.name, names=[name], seconds=effort.sample_seconds)
+        reply = session.worker(name, threads).ask("open", names=[name], **what)
         found.absent.update(reply["absent"])
         opened.update(reply["flops"])
         found.error = max(found.error, reply["errors"].get(OURS, 0.0))

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen
+from tempfile import TemporaryDirectory
 from time import monotonic, sleep
 from types import MappingProxyType
 from typing import Any, Self
@@ -89,6 +90,9 @@ class Session:
     """The workers of a run, started when they are first needed. A key names who works there, at how many threads."""
 
     verbose: bool = False
+    _folder: TemporaryDirectory[str] = field(
+        default_factory=lambda: TemporaryDirectory(prefix="tilewright-benchmarks-")
+    )
     _workers: dict[tuple[str, int], Worker] = field(default_factory=dict[tuple[str, int], Worker])
 
     def worker(self, who: str, threads: int) -> Worker:
@@ -99,6 +103,11 @@ class Session:
         if known is None or not known.alive:
             known = self._workers[who, threads] = Worker(threads, verbose=self.verbose)
         return known
+
+    @property
+    def answers(self) -> str:
+        """The file through which our process tells those of the peers what is right."""
+        return str(Path(self._folder.name) / "answers.npz")
 
     def settle(self) -> bool:
         """Waits until no worker uses a processor: pools spin for a while after their work. False: one never stopped."""
@@ -122,6 +131,7 @@ class Session:
         for worker in self._workers.values():
             worker.close()
         self._workers.clear()
+        self._folder.cleanup()
 
 
 def load() -> float:

@@ -3,11 +3,13 @@
 Everything that limits threads is in its environment and its affinity before a library is imported.
 """
 
+import ctypes
 import json
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from time import perf_counter
 from types import MappingProxyType
 from typing import Any
@@ -42,11 +44,14 @@ class Table:
     calls: dict[str, int] = field(default_factory=dict[str, int])
     sweep: Callable[[], object] = field(default=lambda: None)
 
-    def open(self, row: str, names: Sequence[str], seconds: float) -> Reply:
-        """Makes these contestants ready, and says who cannot take part and why. `seconds`: of one sample."""
+    def open(self, row: str, names: Sequence[str], seconds: float, answers: str = "") -> Reply:
+        """Makes these contestants ready, and says who cannot take part and why.
+
+        seconds: of one sample. answers: a file that our process writes for those of the peers; none in one process.
+        """
         self.ready.clear()
         self.row, absent = BY_NAME[row], dict[str, str]()
-        given = contestants.arguments(self.row.entry) if isinstance(self.row, Race) and set(names) != {PEAK} else None
+        given = _arguments(self.row, names, answers)
         for name in names:
             try:
                 self.ready[name] = self._made(self.row, name, given)
@@ -54,6 +59,8 @@ class Table:
                 if isinstance(error, TilewrightError) or name == OURS:
                     raise
                 absent[name] = reason(error)
+        del given
+        give_memory_back()
         cold = isinstance(self.row, Race) and self.row.cold
         self.sweep = _sweeper() if cold else lambda: None
         self.calls = {name: 1 if cold else calls_for(each.run, seconds) for name, each in self.ready.items()}
@@ -112,6 +119,24 @@ def reason(error: Exception) -> str:
     text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
     first = next(iter(text.strip().splitlines()), "")[:160]
     return first if isinstance(error, ImportError | KeyError | ArithmeticError) else f"{type(error).__name__}: {first}"
+
+
+def _arguments(row: Row, names: Sequence[str], answers: str) -> Arguments | None:
+    if not isinstance(row, Race) or set(names) == {PEAK}:
+        return None
+    if answers and OURS not in names:
+        return contestants.recall(row.entry, Path(answers))
+    given = contestants.arguments(row.entry)
+    if answers:
+        contestants.remember(given, Path(answers))
+    return given
+
+
+def give_memory_back() -> None:
+    """What the answers took goes to the system: the allocator is told to keep everything, in every process."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
 
 
 def _sweeper() -> Callable[[], object]:

@@ -54,8 +54,8 @@ class ScriptedSession(Session):
 
 
 def measured(name: str, times: Mapping[str, float], threads: int = 1) -> tuple[Measured, list[str]]:
-    session = ScriptedSession(times)
-    return measure(BY_NAME[name], threads, ["numpy", "torch", "jax"], EFFORT, session), session.asked
+    with ScriptedSession(times) as session:
+        return measure(BY_NAME[name], threads, ["numpy", "torch", "jax"], EFFORT, session), session.asked
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -121,7 +121,8 @@ def test_a_failure_is_written_down() -> None:
         def worker(self, who: str, threads: int) -> Any:
             raise WorkerError("its process ended with -11")
 
-    row = measure(RACE, 1, ["numpy"], EFFORT, Failing({}))
+    with Failing({}) as session:
+        row = measure(RACE, 1, ["numpy"], EFFORT, session)
     assert (row.failed, row.met, row.starred) == ("its process ended with -11", False, False)
 
 

@@ -2,7 +2,9 @@
 
 import os
 import signal
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from benchmarks.session import Session, WorkerError, settings
@@ -18,6 +20,16 @@ def test_contestants_are_checked_then_take_turns() -> None:
     assert 0 < opened["errors"]["tilewright"] <= 1
     samples = table.turns(["tilewright", "numpy"], rounds=4, seconds=10)["samples"]
     assert {name: len(found) for name, found in samples.items()} == {"tilewright": 4, "numpy": 4}
+
+
+def test_our_process_tells_the_others_what_is_right(tmp_path: Path) -> None:
+    file = str(tmp_path / "answers.npz")
+    Table(threads=1).open(SMALLEST, ["tilewright"], seconds=1e-5, answers=file)
+    others = Table(threads=1)
+    assert others.open(SMALLEST, ["numpy"], seconds=1e-5, answers=file)["absent"] == {}
+    np.savez(file, np.ones((32, 32), "f4"))
+    absent = others.open(SMALLEST, ["numpy"], seconds=1e-5, answers=file)["absent"]
+    assert absent == {"numpy": "its answer is another one"}
 
 
 def test_time_ends_a_race_but_not_before_three_rounds() -> None:
