@@ -2,13 +2,14 @@
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 JOBS ?= 2
+THREADS ?= 1,2
 
 BIN := .venv/bin
 VENV := .venv/.installed
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo cases test test-all mutants check fmt lint types arch golden-accept docs bench clean lock
+.PHONY: help setup demo cases test test-all mutants check fmt lint types arch golden-accept docs bench bench-quick clean lock
 
 help: ## list the targets
 	@awk -F ': .*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -62,10 +63,12 @@ docs: $(VENV) ## regenerate the error pages and build build/docs without a warni
 	$(BIN)/python -m tilewright.tools.error_pages tests/errors/golden docs/reference/errors
 	$(BIN)/sphinx-build -q -W --keep-going -b html -d build/doctrees docs build/docs
 
-bench: $(VENV) ## add the peers to .venv and measure against them
+bench: $(VENV) ## add the peers to .venv, measure every row on THREADS, and render docs/performance
 	$(BIN)/python -m pip install -qq --constraint requirements.lock --editable '.[bench]'
-	TILEWRIGHT_NUM_THREADS=1 $(BIN)/python -m tilewright.tools.bench
-	$(BIN)/python -m tilewright.tools.bench
+	$(BIN)/python -m benchmarks run --threads $(THREADS) --publish
+
+bench-quick: $(VENV) ## some rows on one thread, in less than five minutes; with the peers that are installed
+	$(BIN)/python -m benchmarks run --quick
 
 clean: ## remove everything that is built, .venv included
 	rm -rf .venv build dist .hypothesis .import_linter_cache .pytest_cache .ruff_cache

@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from examples.gallery import answers, attention, elementwise, gemm, images, losses, ordering, products, rows
+from examples.gallery import answers, attention, elementwise, fused, gemm, images, losses, ordering, products, rows
 from examples.gallery.entry import Entry, Result, chance, normal, places, whole
 from tilewright.tools.running_error import exact
 
@@ -37,11 +37,33 @@ _PRODUCTS = {
         (Result((M, N), "i4"),),
         lambda a, b: exact(a.astype("i4") @ b.astype("i4")),
     ),
+    "gemm_ordered": Entry(products.gemm_ordered, (normal(M, K), normal(K, N)), (_OUT,), answers.product),
     "gemm_memory": Entry(products.gemm_memory, (normal(M, K), normal(K, N)), (_OUT,), answers.product),
+}
+_FUSED = {
+    "gemm_bias_gelu": Entry(
+        fused.gemm_bias_gelu, (normal(M, K), normal(K, N), _ROW), (_OUT,), answers.product_bias_gelu
+    ),
+    "glu": Entry(fused.glu, (normal(M, K), normal(K, N), normal(K, N)), (_OUT,), answers.glu),
+    "mlp": Entry(
+        fused.mlp,
+        (normal(M, K), normal(K, 70), normal(70, N)),
+        (_OUT,),
+        answers.mlp,
+        MappingProxyType({"bh": 32, "bk": 32}),
+    ),
+    "gemm_softmax": Entry(fused.gemm_softmax, (normal(M, K), normal(K, N)), (_OUT,), answers.product_softmax),
+    "gemm_transposed": Entry(
+        fused.gemm_transposed, (normal(M, K), normal(K, N)), (Result((N, M)),), lambda a, b: answers.product(b.T, a.T)
+    ),
+    "gemm_scaled": Entry(fused.gemm_scaled, (normal(M, K), normal(K), normal(K, N)), (_OUT,), answers.product_scaled),
 }
 _ELEMENTWISE = {
     "copy": Entry(elementwise.copy, (_MN,), (_OUT,), exact),
     "add": Entry(elementwise.add, (_MN, _MN), (_OUT,), lambda a, b: exact(a + b)),
+    "add_vectors": Entry(
+        elementwise.add_vectors, (normal(300), normal(300)), (Result((300,)),), lambda a, b: exact(a + b)
+    ),
     "scaled_sum": Entry(elementwise.scaled_sum, (_MN, _MN), (_OUT,), answers.scaled_sum),
     "clamp": Entry(elementwise.clamp, (_MN,), (_OUT,), answers.clamped),
     "exponential": Entry(elementwise.exponential, (_MN,), (_OUT,), lambda x: exact(x).exp()),
@@ -66,6 +88,7 @@ _ROWS = {
         rows.residual_layer_norm, (_MN, _MN, _ROW, _ROW), (_OUT, _OUT), answers.residual_layer_norm
     ),
     "row_sum": Entry(rows.row_sum, (_MN,), (_EACH,), answers.row_sum),
+    "column_sum": Entry(rows.column_sum, (_MN,), (Result((N,)),), answers.column_sum),
     "row_sum_region": Entry(rows.row_sum_region, (_MN,), (_EACH,), answers.row_sum),
     "row_folds": Entry(rows.row_folds, (_MN,), (_EACH,) * 5, answers.row_folds),
     "argmax": Entry(rows.argmax, (_MN,), (Result((M,), "i8"),), lambda x: exact(x.argmax(1))),
@@ -116,6 +139,9 @@ _IMAGES = {
         lambda x, w: answers.conv(x, w, padding=1, stride=2),
         MappingProxyType({"stride": 2, "padding": 1}),
     ),
+    "conv_last": Entry(
+        images.conv_last, (normal(2, 6, 9, 5), normal(3, 3, 5, 7)), (Result((2, 6, 9, 7)),), answers.conv_last
+    ),
     "depthwise_pool": Entry(
         images.depthwise_pool,
         (normal(2, 3, 9, 8), normal(3, 1, 3, 3)),
@@ -141,6 +167,6 @@ _ORDERING = {
     "nested": Entry(ordering.nested, (normal(5, 3, 4, 9),), (Result((5,)),), answers.nested),
 }
 ENTRIES: Mapping[str, Entry] = MappingProxyType(
-    {**_PRODUCTS, **_ELEMENTWISE, **_ROWS, **_LOSSES, **_ATTENTION, **_IMAGES, **_ORDERING}
+    {**_PRODUCTS, **_FUSED, **_ELEMENTWISE, **_ROWS, **_LOSSES, **_ATTENTION, **_IMAGES, **_ORDERING}
 )
 """Every kernel of the gallery under a name; some more than once, with other shapes or another configuration."""

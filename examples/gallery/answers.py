@@ -20,6 +20,26 @@ def product_plus(a: Array, b: Array, c: Array) -> Running:
     return exact(c).plus_product(exact(a), exact(b))
 
 
+def product_bias_gelu(a: Array, b: Array, bias: Array) -> Running:
+    return gelu(exact(a) @ exact(b) + exact(bias))
+
+
+def glu(x: Array, w: Array, v: Array) -> Running:
+    return (exact(x) @ exact(w)) * (exact(x) @ exact(v)).sigmoid()
+
+
+def mlp(x: Array, w: Array, v: Array) -> Running:
+    return gelu(exact(x) @ exact(w)) @ exact(v)
+
+
+def product_softmax(a: Array, b: Array) -> Running:
+    return softmax_of(exact(a) @ exact(b))
+
+
+def product_scaled(a: Array, scale: Array, b: Array) -> Running:
+    return (exact(a) * exact(scale)) @ exact(b)
+
+
 def scaled_sum(a: Array, b: Array) -> Running:
     return exact(a) / 0.4 + exact(b)
 
@@ -28,10 +48,14 @@ def clamped(x: Array) -> Running:
     return exact(np.clip(x, np.float32(-0.5), np.float32(0.5)))
 
 
-def bias_gelu_residual(x: Array, bias: Array, r: Array) -> Running:
-    v = exact(x) + exact(bias)
+def gelu(v: Running) -> Running:
+    """By the tanh approximation."""
     inner = (v + v * v * v * 0.044715) * math.sqrt(2 / math.pi)
-    return v * 0.5 * (inner.tanh() + 1.0) + exact(r)
+    return v * 0.5 * (inner.tanh() + 1.0)
+
+
+def bias_gelu_residual(x: Array, bias: Array, r: Array) -> Running:
+    return gelu(exact(x) + exact(bias)) + exact(r)
 
 
 def bias_gelu_residual_erf(x: Array, bias: Array, r: Array) -> Running:
@@ -44,10 +68,13 @@ def swiglu(x: Array, g: Array) -> Running:
     return v * v.sigmoid() * exact(x)
 
 
-def softmax(x: Array) -> Running:
-    v = exact(x)
+def softmax_of(v: Running) -> Running:
     e = (v - v.max()).exp()
     return e / e.sum()
+
+
+def softmax(x: Array) -> Running:
+    return softmax_of(exact(x))
 
 
 def masked_softmax(x: Array, keep: Array) -> Running:
@@ -76,6 +103,10 @@ def residual_layer_norm(x: Array, r: Array, weight: Array, bias: Array) -> Seque
 
 def row_sum(x: Array) -> Running:
     return _flat(exact(x).sum())
+
+
+def column_sum(x: Array) -> Running:
+    return row_sum(x.T)
 
 
 def row_folds(x: Array) -> Sequence[Running]:
@@ -158,6 +189,11 @@ def conv(x: Array, w: Array, *, padding: int, stride: int = 1) -> Running:
     oh, ow = seen.shape[2:4]
     found = exact(seen.transpose(0, 2, 3, 1, 4, 5).reshape(n * oh * ow, -1)) @ exact(w.reshape(o, -1).T)
     return Running(*(part.reshape(n, oh, ow, o).transpose(0, 3, 1, 2) for part in (found.value, found.error)))
+
+
+def conv_last(x: Array, w: Array, *, padding: int = 1) -> Running:
+    found = conv(x.transpose(0, 3, 1, 2), w.transpose(3, 2, 0, 1), padding=padding)
+    return Running(*(part.transpose(0, 2, 3, 1) for part in (found.value, found.error)))
 
 
 def depthwise_pool(x: Array, w: Array) -> Running:

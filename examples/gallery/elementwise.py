@@ -4,6 +4,7 @@ from tilewright import tile
 from tilewright.tile import (
     ConstView1,
     ConstView2,
+    View1,
     View2,
     axis,
     cdiv,
@@ -26,6 +27,16 @@ def add(A: ConstView2[f32], B: ConstView2[f32], C: View2[f32], *, bm: int = 8, b
     for nest in parallel(shape(gm, gn)):
         here = coord(nest.index(gm) * bm, nest.index(gn) * bn)
         C.at(here, shape(m, n)).store(A[here, shape(m, n)] + B[here, shape(m, n)])
+
+
+@tile.kernel
+def add_vectors(A: ConstView1[f32], B: ConstView1[f32], C: View1[f32], *, bn: int = 256):
+    """C = A + B, of one axis."""
+    N = C.shape[0]
+    g, n = axis("g", cdiv(N, bn)), axis("n", bn)
+    for nest in parallel(shape(g)):
+        here = coord(nest.index() * bn)
+        C.at(here, shape(n)).store(A[here, shape(n)] + B[here, shape(n)])
 
 
 @tile.kernel

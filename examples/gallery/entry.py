@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from tilewright.ir.kernel import Kernel
 from tilewright.numerics.arrays import from_numpy
-from tilewright.tile import TileKernel, tensor_shape
+from tilewright.tile import TensorShape, TileKernel, tensor_shape
 from tilewright.tools.running_error import Running
 
 __all__ = ["Array", "Entry", "Make", "Result", "chance", "normal", "places", "whole"]
@@ -57,9 +57,12 @@ class Entry:
 
     def capture(self) -> Kernel:
         """The kernel for these arrays."""
+        return self.kernel.capture(*self.shapes(), **self.config)
+
+    def shapes(self) -> list[TensorShape]:
+        """Of all arguments."""
         inputs, results = self.arrays()
-        shapes = [tensor_shape(*each.shape, dtype=from_numpy(each.dtype)) for each in (*inputs, *results)]
-        return self.kernel.capture(*shapes, **self.config)
+        return [tensor_shape(*each.shape, dtype=from_numpy(each.dtype)) for each in (*inputs, *results)]
 
     def exact(self, inputs: Sequence[Array], results: Sequence[Array]) -> list[Running]:
         """The answers, given what the arrays hold before the launch."""

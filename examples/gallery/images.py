@@ -42,6 +42,23 @@ def conv(
 
 
 @tile.kernel
+def conv_last(X: ConstView4[f32], W: ConstView4[f32], Y: View4[f32], *, padding: int = 1, band: int = 4):
+    """The same with channels last, NHWC by HWIO, one step to the next."""
+    (N, _, width, C), (kh, kw, _, O) = X.shape, W.shape
+    (_, OH, OW, _) = Y.shape
+    gn, gh = axis("gn", N), axis("gh", cdiv(OH, band))
+    n, c, o = axis("n", 1), axis("c", C), axis("o", O)
+    h, w = axis("h", band - 1 + kh), axis("w", width + 2 * padding)
+    oh, ow = axis("oh", band), axis("ow", OW)
+    p, q, i = axis("p", kh), axis("q", kw), axis("i", C)
+    for nest in parallel(shape(gn, gh)):
+        item, top = nest.index(gn), nest.index(gh) * band
+        x = X[coord(item, top - padding, -padding, 0), shape(n, h, w, c)]
+        y = conv2d(x, W[coord(0, 0, 0, 0), shape(p, q, i, o)], layout="NHWC", weights="HWIO")
+        Y.at(coord(item, top, 0, 0), shape(n, oh, ow, o)).store(y)
+
+
+@tile.kernel
 def depthwise_pool(X: ConstView4[f32], W: ConstView4[f32], Y: View4[f32]):
     """A filter for each channel, padded by one, then the largest of every two by two; NCHW, one image a program."""
     (N, C, H, width), (_, _, kh, kw) = X.shape, W.shape

@@ -54,6 +54,22 @@ def gemm_plus(A: ConstView2[f32], B: ConstView2[f32], C: View2[f32], *, bm: int 
 
 
 @tile.kernel
+def gemm_ordered(A: ConstView2[f32], B: ConstView2[f32], C: View2[f32], *, bm: int = 64, bn: int = 64, bk: int = 64):
+    """C = A B where every sum goes from the first k to the last: the same bits in every plan and on every route."""
+    (M, K), N = A.shape, B.shape[1]
+    gm, gn, gk = axis("gm", cdiv(M, bm)), axis("gn", cdiv(N, bn)), axis("gk", cdiv(K, bk))
+    m, n, k = axis("m", bm), axis("n", bn), axis("k", bk)
+    for nest in parallel(shape(gm, gn)):
+        m0, n0 = nest.index(gm) * bm, nest.index(gn) * bn
+        acc = zeros(f32, shape(m, n))
+        for step in nest.pipeline(shape(gk), window=2):
+            k0 = step.index() * bk
+            a, b = A[coord(m0, k0), shape(m, k)], B[coord(k0, n0), shape(k, n)]
+            acc = mma(a, b, acc, reassociate=False)
+        C.at(coord(m0, n0), shape(m, n)).store(acc)
+
+
+@tile.kernel
 def gemm_f16(A: ConstView2[f16], B: ConstView2[f16], C: View2[f32], *, bm: int = 32, bn: int = 32, bk: int = 32):
     """Half operands, f32 sums."""
     (M, K), N = A.shape, B.shape[1]

@@ -86,6 +86,16 @@ def row_sum(X: ConstView2[f32], S: View1[f32], *, rows: int = 4):
 
 
 @tile.kernel
+def column_sum(X: ConstView2[f32], S: View1[f32], *, columns: int = 64):
+    """The same along the other axis: each program takes a few whole columns."""
+    M, N = X.shape
+    g, r, c = axis("g", cdiv(N, columns)), axis("r", M), axis("c", columns)
+    for nest in parallel(shape(g)):
+        n0 = nest.index() * columns
+        S.at(coord(n0), shape(c)).store(reduce(X[coord(0, n0), shape(r, c)], r, add))
+
+
+@tile.kernel
 def row_sum_region(X: ConstView2[f32], S: View1[f32], *, policy: str = "unordered_tree"):
     """The region form: a variable carried through a fold, in the order that `policy` permits."""
     M, N = X.shape
