@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from inspect import currentframe
-from itertools import islice
-from types import CodeType, FrameType
+from types import CodeType
 
-__all__ = ["UNKNOWN", "Span", "source_line", "user_span"]
+__all__ = ["UNKNOWN", "Span", "Trace", "source_line", "span_of", "user_span", "user_trace"]
 
 _PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 _MAX_CALLERS = 5
@@ -70,45 +69,62 @@ def character_column(text: str, byte_column: int) -> int:
     return len(text.encode()[: byte_column - 1].decode(errors="replace")) + 1
 
 
+Trace = tuple[tuple[CodeType, int], ...]
+"""Running user code, innermost first: code objects, each with the offset of its current instruction. A span in raw
+form, for what is written down a million times and shown once.
+"""
+
+
 def user_span() -> Span:
     """The expression that runs now in the innermost frame outside this package, with its calling user frames.
 
     Returns `UNKNOWN` when no such frame exists. Without column tables (`-X no_debug_ranges`) only the line is known.
     """
-    frames = list(islice(_user_frames(currentframe()), _MAX_CALLERS + 1))
+    return span_of(user_trace())
+
+
+def user_trace() -> Trace:
+    """What `span_of` makes the `user_span` of this moment from."""
+    found: list[tuple[CodeType, int]] = []
+    frame = currentframe()
+    while frame is not None:
+        code = frame.f_code
+        place = code.co_filename, frame.f_globals.get("__name__")
+        kind = _KINDS.get(place) or _kind(*place)
+        if kind == _USER:
+            found.append((code, frame.f_lasti))
+            if len(found) > _MAX_CALLERS:
+                break
+        elif kind == _MACHINE:
+            break
+        frame = frame.f_back
+    return tuple(found)
+
+
+def span_of(trace: Trace) -> Span:
+    """The span of a trace; `UNKNOWN` when it is empty."""
     span: Span | None = None
-    for frame in reversed(frames):
-        span = _frame_span(frame, span)
+    for code, offset in reversed(trace):
+        span = _code_span(code, offset, span)
     return span or UNKNOWN
 
 
-def _user_frames(frame: FrameType | None) -> Iterator[FrameType]:
-    while frame is not None and not _is_machinery(frame):
-        if not _is_ours(frame):
-            yield frame
-        frame = frame.f_back
+# The table of files and modules that were seen on the stack, and whose they are: as many as the program has.
+_KINDS: dict[tuple[str, str | None], str] = {}
+_USER, _OURS, _MACHINE = "user", "ours", "machinery"
 
 
-def _is_machinery(frame: FrameType) -> bool:
-    return _top_package(frame) in _MACHINERY
+def _kind(file: str, module: str | None) -> str:
+    top = (module or "").partition(".")[0]
+    # Methods that `dataclass` wrote for this package have `<string>` for their file.
+    ours = file.startswith(_PACKAGE) or (file == "<string>" and top == "tilewright")
+    return _KINDS.setdefault((file, module), _MACHINE if top in _MACHINERY else _OURS if ours else _USER)
 
 
-def _is_ours(frame: FrameType) -> bool:
-    """Code of this package, methods that `dataclass` wrote for it included, whose file is `<string>`."""
-    file = frame.f_code.co_filename
-    return file.startswith(_PACKAGE) or (file == "<string>" and _top_package(frame) == "tilewright")
-
-
-def _top_package(frame: FrameType) -> str:
-    module: str = frame.f_globals.get("__name__") or ""
-    return module.partition(".")[0]
-
-
-def _frame_span(frame: FrameType, caller: Span | None) -> Span:
-    code = frame.f_code
-    index = frame.f_lasti // 2
+def _code_span(code: CodeType, offset: int, caller: Span | None) -> Span:
+    index = offset // 2
     line, end_line, column, end_column = _positions(_ByIdentity(code))[index] if index >= 0 else _NOWHERE
-    line = line or frame.f_lineno
+    line = line or code.co_firstlineno
     if column is None or end_column is None or end_line is None:
         return Span(code.co_filename, line, 0, line, 0, code.co_qualname, caller)
     return Span(code.co_filename, line, column + 1, end_line, end_column + 1, code.co_qualname, caller)

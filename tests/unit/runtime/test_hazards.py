@@ -1,5 +1,6 @@
 """Hazard tracking against a model that keeps one record per byte and every event of the past."""
 
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,10 +11,17 @@ from hypothesis import strategies as st
 from tilewright.core.abi import Usage
 from tilewright.runtime.command import Access
 from tilewright.runtime.fence import Fence
-from tilewright.runtime.hazards import HazardTracker, RangeMap, Step
+from tilewright.runtime.hazards import HazardTracker, RangeMap
 from tilewright.runtime.monitor import Monitor
 
 BYTES, BUFFERS, STREAMS, FENCES = 12, 2, 3, 2
+
+
+@dataclass(frozen=True)
+class Step:
+    accesses: Sequence[Access] = ()
+    waits: Fence | None = None
+    signals: Fence | None = None
 
 
 @given(st.lists(st.tuples(st.integers(0, BYTES), st.integers(0, BYTES)), max_size=20), st.integers(0, 20))

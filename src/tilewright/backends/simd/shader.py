@@ -73,6 +73,13 @@ class SIMDShader:
         else:
             self._code.run(addresses)
 
+    def prepare(self, addresses: Sequence[int], /) -> Callable[[], object]:
+        """A launch on these arguments, as short as it can be: without Python where the code needs no scratch."""
+        pairs = self._compiled.disjoint
+        if pairs and overlapping(pairs, list(zip(addresses, self._sizes, strict=True))):
+            return partial(self.launch_addresses, tuple(addresses))
+        return self._code.prepare(addresses)
+
     def _careful_version(self) -> "SIMDShader":
         with self._lock:
             if self._careful is None:
@@ -118,6 +125,13 @@ class _Code:
             block.words[count] = ARENA.reserve(self.scratch_bytes)
         self._entry(block.address)
 
+    def prepare(self, addresses: Sequence[int]) -> Callable[[], object]:
+        if self.scratch_bytes:
+            return partial(self.run, tuple(addresses))
+        block = self._blocks.make()
+        block[: self._buffers] = self._in_order(addresses)
+        return partial(self._entry, block)
+
     def close(self) -> None:
         self._library.close()
 
@@ -137,5 +151,6 @@ class _Blocks(threading.local):
     """The argument block of the calling thread."""
 
     def __init__(self, make: Callable[[], Any]) -> None:
+        self.make = make
         self.words = make()
         self.address = ctypes.addressof(self.words)
