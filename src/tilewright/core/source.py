@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from inspect import currentframe
 from types import CodeType
+from typing import cast
 
 __all__ = ["UNKNOWN", "Span", "Trace", "source_line", "span_of", "user_span", "user_trace"]
 
@@ -69,9 +70,10 @@ def character_column(text: str, byte_column: int) -> int:
     return len(text.encode()[: byte_column - 1].decode(errors="replace")) + 1
 
 
-Trace = tuple[tuple[CodeType, int], ...]
-"""Running user code, innermost first: code objects, each with the offset of its current instruction. A span in raw
-form, for what is written down a million times and shown once.
+Trace = tuple[CodeType | int, ...]
+"""Running user code, innermost first: code objects, each followed by the offset of its current instruction. A span in
+raw form, for what is written down a million times and shown once; flat, because Python's garbage collection looks at
+every tuple.
 """
 
 
@@ -85,15 +87,16 @@ def user_span() -> Span:
 
 def user_trace() -> Trace:
     """What `span_of` makes the `user_span` of this moment from."""
-    found: list[tuple[CodeType, int]] = []
+    found: list[CodeType | int] = []
     frame = currentframe()
+    frame = frame and frame.f_back
     while frame is not None:
         code = frame.f_code
         place = code.co_filename, frame.f_globals.get("__name__")
         kind = _KINDS.get(place) or _kind(*place)
         if kind == _USER:
-            found.append((code, frame.f_lasti))
-            if len(found) > _MAX_CALLERS:
+            found += code, frame.f_lasti
+            if len(found) > 2 * _MAX_CALLERS:
                 break
         elif kind == _MACHINE:
             break
@@ -104,8 +107,8 @@ def user_trace() -> Trace:
 def span_of(trace: Trace) -> Span:
     """The span of a trace; `UNKNOWN` when it is empty."""
     span: Span | None = None
-    for code, offset in reversed(trace):
-        span = _code_span(code, offset, span)
+    for code, offset in zip(trace[-2::-2], trace[::-2], strict=True):
+        span = _code_span(cast("CodeType", code), cast("int", offset), span)
     return span or UNKNOWN
 
 

@@ -158,24 +158,11 @@ class HazardTracker:
         """Takes the next steps of a stream, or returns their first conflict and takes none."""
         mine = self._streams.get(stream) or self._enter(stream)
         mine.hear(self._host)
-        known = mine.known
-        clocks: list[Clock] = []
-        for index, step in enumerate(steps):
-            if step.waits is not None:
-                known = _joined(known, step.waits.clock)
-            if len(self._streams) > 1:
-                conflict = self._conflict(mine, known, index, step)
-                if conflict is not None:
-                    return conflict
-            clocks.append(known)
-        for step, known in zip(steps, clocks, strict=True):
-            mine.layer += 1
-            mine.known = known
-            if step.accesses:
-                self._record(mine, step.accesses)
-            if step.signals is not None:
-                step.signals.clock = mine.clock
-        return None
+        conflict = self._conflict(mine, steps) if len(self._streams) > 1 else None
+        if conflict is None:
+            for step in steps:
+                self._take(mine, step)
+        return conflict
 
     def clock(self, stream: int) -> Clock:
         """What is finished once everything enqueued on the stream is."""
@@ -207,10 +194,20 @@ class HazardTracker:
         entered = self._streams[stream] = _Stream(stream, self._host.get(stream, 0))
         return entered
 
-    def _conflict(self, mine: _Stream, known: Clock, index: int, step: Step) -> Conflict | None:
+    def _conflict(self, mine: _Stream, steps: Sequence[Step]) -> Conflict | None:
         for other in self._streams.values():
-            if other is not mine and other.layer > known.get(other.number, 0):
+            if other is not mine and other.layer > mine.known.get(other.number, 0):
                 self._fold(other)
+        known = mine.known
+        for index, step in enumerate(steps):
+            if step.waits is not None:
+                known = _joined(known, step.waits.clock)
+            conflict = self._conflict_of(mine, known, index, step)
+            if conflict is not None:
+                return conflict
+        return None
+
+    def _conflict_of(self, mine: _Stream, known: Clock, index: int, step: Step) -> Conflict | None:
         for access in step.accesses:
             others = self._footprints.get(access.handle, {}) if access.usage else {}
             for other, footprint in others.items():
@@ -220,6 +217,16 @@ class HazardTracker:
                 if found is not None:
                     return Conflict(index, access, other, *found)
         return None
+
+    def _take(self, mine: _Stream, step: Step) -> None:
+        mine.layer += 1
+        if step.waits is not None:
+            mine.known = _joined(mine.known, step.waits.clock)
+        accesses = step.accesses
+        if accesses:
+            self._record(mine, accesses)
+        if step.signals is not None:
+            step.signals.clock = mine.clock
 
     def _record(self, mine: _Stream, accesses: Sequence[Access]) -> None:
         key = id(accesses)

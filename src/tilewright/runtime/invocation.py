@@ -25,7 +25,6 @@ from .buffer import Buffer, BufferView
 from .capability import Capability
 from .command import Access, Command
 from .lifetime import Lifetime
-from .monitor import Monitor
 
 if TYPE_CHECKING:
     from .context import DeviceContext
@@ -38,7 +37,7 @@ __all__ = ["Bound", "DispatchCommand", "Invocation", "bind", "checked_views"]
 class Bound:
     """A shader with checked arguments, as data that keeps neither alive: what a launch needs of them."""
 
-    monitor: Monitor
+    context: "DeviceContext"
     lifetimes: Sequence[Lifetime]
     accesses: Sequence[Access]
     launch: Callable[[], object]
@@ -46,7 +45,7 @@ class Bound:
 
     def is_open(self) -> bool:
         """Whether the shader and all buffers are. No work while nothing of the device was closed since the last look."""
-        closings = self.monitor.closings
+        closings = self.context.monitor.closings
         if self.closings == closings:
             return True
         if any(lifetime.closed for lifetime in self.lifetimes):
@@ -76,42 +75,44 @@ class Invocation:
 
     def dispatch(self) -> "DispatchCommand":
         """The command that runs the shader; it may be enqueued any number of times."""
-        return DispatchCommand(self.trace, self)
+        return DispatchCommand(self.trace, self.shader, self.views, self.bound)
 
 
 @dataclass(slots=True, eq=False)
 class DispatchCommand(Command):
     """One launch of a shader. Keeps the shader and its buffers."""
 
-    invocation: Invocation
+    shader: "Shader"
+    views: Sequence[BufferView]
+    bound: Bound
     needs = Capability.COMPUTE
 
     @property
     def context(self) -> "DeviceContext":
-        return self.invocation.shader.context
+        return self.bound.context
 
     @property
     def resources(self) -> Sequence[Lifetime]:
-        return self.invocation.bound.lifetimes
+        return self.bound.lifetimes
 
     @property
     def accesses(self) -> Sequence[Access]:
         """The footprint of every argument that the kernel uses, which may be less than the view."""
-        return self.invocation.bound.accesses
+        return self.bound.accesses
 
     @property
     def run(self) -> Callable[[], object]:
-        return self.invocation.bound.launch
+        return self.bound.launch
 
     def require_open(self) -> None:
-        if not self.invocation.bound.is_open():
+        if not self.bound.is_open():
             Command.require_open(self)
 
     def describe(self) -> str:
-        return f"the dispatch of {self.invocation.shader.metadata.name}"
+        return f"the dispatch of {self.shader.metadata.name}"
 
     def execute(self) -> None:
-        self.invocation.bound.launch()
+        self.bound.launch()
 
 
 def checked_views(shader: "Shader", arguments: Sequence[object]) -> tuple[BufferView, ...]:
@@ -144,7 +145,7 @@ def bind(shader: "Shader", views: Sequence[BufferView]) -> Bound:
     """What a launch on these checked views needs."""
     pairs = zip(shader.metadata.arguments, views, strict=True)
     return Bound(
-        shader.context.monitor,
+        shader.context,
         (shader.lifetime, *(view.buffer.lifetime for view in views)),
         tuple(view.access(argument.usage, argument.minimum_size_bytes) for argument, view in pairs),
         shader.prepare(tuple(view.binding() for view in views)),

@@ -72,18 +72,15 @@ class Stream:
         not a command, TW619 not for a stream of this tag, TW620 list already committed, TW621 wait without signal,
         TW622 signal value that does not grow, TW628 unordered use of the same bytes by another stream (validation).
         """
-        kind = type(item)
-        if kind in self._kinds:
-            self._enqueue(cast("tuple[Command]", (item,)))
-        elif kind is Synchronize:
+        if isinstance(item, Synchronize):
             self.synchronize()
         elif isinstance(item, CommandList):
             self._enqueue(item.take())
             item.spend()
-        elif isinstance(cast("object", item), Command):
-            self._enqueue((cast("Command", item),))
+        elif type(item) in self._kinds or isinstance(cast("object", item), Command):
+            self._enqueue((item,))
         else:
-            raise DispatchError(NOT_A_COMMAND.at(user_span(), type=kind.__name__, where="a stream"))
+            raise DispatchError(NOT_A_COMMAND.at(user_span(), type=type(item).__name__, where="a stream"))
         return self
 
     def synchronize(self) -> None:

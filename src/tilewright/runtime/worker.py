@@ -5,7 +5,7 @@ import threading
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice, takewhile
+from itertools import islice
 from operator import call, length_hint
 from time import perf_counter
 from typing import Protocol
@@ -255,11 +255,12 @@ def _in_one_go(queue: deque[Task], most: int) -> list[Task]:
     first = queue[0]
     if first.alone or most == 1:
         return [first]
-    return list(takewhile(_not_alone, islice(queue, most)))
-
-
-def _not_alone(task: Task) -> bool:
-    return not task.alone
+    together: list[Task] = []
+    for task in islice(queue, most):
+        if task.alone:
+            break
+        together.append(task)
+    return together
 
 
 def _bell() -> threading.Lock:
