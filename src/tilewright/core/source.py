@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from inspect import currentframe
+from sys import _getframe  # pyright: ignore[reportPrivateUsage]
 from types import CodeType
 from typing import cast
 
@@ -86,19 +86,23 @@ def user_span() -> Span:
 
 
 def user_trace() -> Trace:
-    """What `span_of` makes the `user_span` of this moment from."""
+    """What `span_of` makes the `user_span` of this moment from. The caller itself is of this package."""
+    try:
+        frame = _getframe(2)
+    except ValueError:
+        return ()
     found: list[CodeType | int] = []
-    frame = currentframe()
-    frame = frame and frame.f_back
     while frame is not None:
         code = frame.f_code
-        place = code.co_filename, frame.f_globals.get("__name__")
-        kind = _KINDS.get(place) or _kind(*place)
-        if kind == _USER:
+        try:
+            owner = _OWNERS[id(code)]
+        except KeyError:
+            owner = _owner(code, frame.f_globals.get("__name__"))
+        if owner is _USER:
             found += code, frame.f_lasti
             if len(found) > 2 * _MAX_CALLERS:
                 break
-        elif kind == _MACHINE:
+        elif owner is _MACHINE:
             break
         frame = frame.f_back
     return tuple(found)
@@ -112,16 +116,22 @@ def span_of(trace: Trace) -> Span:
     return span or UNKNOWN
 
 
-# The table of files and modules that were seen on the stack, and whose they are: as many as the program has.
-_KINDS: dict[tuple[str, str | None], str] = {}
 _USER, _OURS, _MACHINE = "user", "ours", "machinery"
+# Tables of the code that was seen on the stack: whose it is by its identity, and what keeps that identity its own.
+_OWNERS: dict[int, str] = {}
+_SEEN: list[CodeType] = []
+_MOST_SEEN = 10_000
 
 
-def _kind(file: str, module: str | None) -> str:
-    top = (module or "").partition(".")[0]
+def _owner(code: CodeType, module: str | None) -> str:
+    top, file = (module or "").partition(".")[0], code.co_filename
     # Methods that `dataclass` wrote for this package have `<string>` for their file.
     ours = file.startswith(_PACKAGE) or (file == "<string>" and top == "tilewright")
-    return _KINDS.setdefault((file, module), _MACHINE if top in _MACHINERY else _OURS if ours else _USER)
+    owner = _MACHINE if top in _MACHINERY else _OURS if ours else _USER
+    if len(_SEEN) < _MOST_SEEN:  # a program that makes code without end pays for the look-up
+        _SEEN.append(code)
+        _OWNERS[id(code)] = owner
+    return owner
 
 
 def _code_span(code: CodeType, offset: int, caller: Span | None) -> Span:

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from tilewright.core.abi import Usage
 from tilewright.core.diagnostics import Diagnostic
@@ -29,33 +29,39 @@ class Access(NamedTuple):
     label: str
 
 
-class Task(Protocol):
+class Task(ABC):
     """An enqueued command. Is either run or abandoned, once.
 
     `alone`: it may block, or somebody may wait for its end; it is never run in one go with others.
     """
 
-    @property
-    def command(self) -> "Command": ...
-    @property
-    def alone(self) -> bool: ...
-    @property
-    def waits(self) -> Fence | None: ...
-    @property
-    def signals(self) -> Fence | None: ...
-    @property
-    def accesses(self) -> Sequence[Access]: ...
-    @property
-    def run(self) -> Callable[[], object]: ...
+    __slots__ = ()
+    alone: bool = False
+    waits: Fence | None = None
+    signals: Fence | None = None
 
+    @property
+    @abstractmethod
+    def command(self) -> "Command": ...
+
+    @property
+    @abstractmethod
+    def accesses(self) -> Sequence[Access]:
+        """What it reads and writes on the device. The same object whenever it is the same."""
+
+    @property
+    @abstractmethod
+    def run(self) -> Callable[[], object]:
+        """What it does, on the stream's thread."""
+
+    @abstractmethod
     def abandon(self, cause: Diagnostic, /) -> None:
         """Does not run it; who waits for its signal learns the cause."""
-        ...
 
 
 # Not frozen, as no class of commands is: what is made for every launch must not cost a call for every field.
 @dataclass(slots=True, eq=False)
-class Command(ABC):
+class Command(Task):
     """One step of a stream, as data: checked when made, never changed, may be enqueued any number of times.
 
     `trace` is where the user made it. A command refers strongly to everything it needs. One that neither waits nor
@@ -64,10 +70,7 @@ class Command(ABC):
 
     trace: Trace
     needs: ClassVar[Capability]
-    alone: ClassVar[bool] = False
     fenced: ClassVar[bool] = False
-    waits: ClassVar[Fence | None] = None
-    signals: ClassVar[Fence | None] = None
 
     @property
     def span(self) -> Span:
@@ -90,12 +93,10 @@ class Command(ABC):
 
     @property
     def accesses(self) -> Sequence[Access]:
-        """What it reads and writes on the device. The same object whenever it is the same."""
         return ()
 
     @property
     def run(self) -> Callable[[], object]:
-        """What it does, on the stream's thread."""
         return self.execute
 
     def require_open(self) -> None:
@@ -119,25 +120,33 @@ class Command(ABC):
         """Does it now, on this thread."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FencedTask:
+@dataclass(slots=True, eq=False)
+class FencedTask(Task):
     """A command that waits for a fence or signals one."""
 
-    command: Command
+    of: Command
     signals: Fence | None = None
     waits: Fence | None = None
-    alone: ClassVar[bool] = True
+    alone = True
+
+    @property
+    def command(self) -> Command:
+        return self.of
 
     @property
     def accesses(self) -> Sequence[Access]:
-        return self.command.accesses
+        return self.of.accesses
 
-    def run(self) -> None:
+    @property
+    def run(self) -> Callable[[], object]:
+        return self._run
+
+    def _run(self) -> None:
         """Waits, executes, signals."""
         if self.waits is not None:
             self.waits.wait()
-            self.waits.require_given(self.command.trace)
-        self.command.execute()
+            self.waits.require_given(self.of.trace)
+        self.of.execute()
         if self.signals is not None:
             self.signals.end()
 

@@ -136,10 +136,9 @@ class _Stream:
         self.recent: dict[int, tuple[Sequence[Access], int]] = {}
 
     def hear(self, host: Clock) -> None:
-        """Takes over what the host knows; no work while that is the same object as before."""
-        if self.host is not host:
-            self.known = _joined(self.known, host)
-            self.host = host
+        """Takes over what the host knows, which is a new object whenever it learns."""
+        self.known = _joined(self.known, host)
+        self.host = host
 
     @property
     def clock(self) -> Clock:
@@ -157,7 +156,8 @@ class HazardTracker:
     def admit(self, stream: int, steps: Sequence[Step]) -> Conflict | None:
         """Takes the next steps of a stream, or returns their first conflict and takes none."""
         mine = self._streams.get(stream) or self._enter(stream)
-        mine.hear(self._host)
+        if mine.host is not self._host:
+            mine.hear(self._host)
         conflict = self._conflict(mine, steps) if len(self._streams) > 1 else None
         if conflict is None:
             for step in steps:

@@ -15,7 +15,9 @@ from typing import Protocol, runtime_checkable
 
 from tilewright.core.abi import CompileOptions, KernelMetadata, Report
 
-__all__ = ["AddressableShader", "Binding", "DeviceInterface", "NativeBuffer", "NativeShader", "PreparedShader", "TileKernelFactory"]
+__all__ = [
+    "AddressableShader", "Binding", "DeviceInterface", "NativeBuffer", "NativeShader", "PreparedShader", "TileKernelFactory",
+]  # fmt: skip
 
 
 class NativeBuffer(Protocol):

@@ -44,7 +44,7 @@ class Bound:
     closings: int = -1
 
     def is_open(self) -> bool:
-        """Whether the shader and all buffers are. No work while nothing of the device was closed since the last look."""
+        """Whether shader and buffers are. No work while nothing of the device was closed since the last look."""
         closings = self.context.monitor.closings
         if self.closings == closings:
             return True
@@ -189,9 +189,7 @@ def _buffer_of(
     return buffer.view()
 
 
-def _refuse_overlaps(
-    kernel: str, parameters: Sequence[KernelArgument], views: Sequence[BufferView]
-) -> None:
+def _refuse_overlaps(kernel: str, parameters: Sequence[KernelArgument], views: Sequence[BufferView]) -> None:
     arguments = list(zip(range(len(views)), parameters, views, strict=True))
     for (i, first, first_view), (j, second, second_view) in combinations(arguments, 2):
         written = [p.name for p in (first, second) if Usage.WRITE in p.usage]

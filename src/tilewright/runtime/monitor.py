@@ -1,7 +1,7 @@
 """The one lock of a device, and what becomes of it in a forked child.
 
-Everything a device shares between threads (queues, lifetimes, fences, hazards) is guarded by this one reentrant lock, and
-nothing blocks or calls a backend's work while holding it. One lock cannot be taken in two orders; a reentrant one
+Everything a device shares between threads (queues, lifetimes, fences, hazards) is guarded by this one reentrant lock,
+and nothing blocks or calls a backend's work while holding it. One lock cannot be taken in two orders; a reentrant one
 survives a garbage collection that closes a resource in the middle of another call.
 """
 

@@ -55,7 +55,7 @@ class Stream:
         self.label = f"stream {number}"
         self._queue: CommandQueue = context.layer.queue(Worker(context.monitor, self.label), number)
         self._closed = False
-        self._kinds: set[type] = set()  # of commands, those that it takes
+        self._plain: set[type] = set()  # kinds of commands without fences that it takes
         weakref.finalize(self, self._queue.finish)
 
     def __repr__(self) -> str:
@@ -72,12 +72,14 @@ class Stream:
         not a command, TW619 not for a stream of this tag, TW620 list already committed, TW621 wait without signal,
         TW622 signal value that does not grow, TW628 unordered use of the same bytes by another stream (validation).
         """
-        if isinstance(item, Synchronize):
+        if type(item) in self._plain:
+            self._enqueue_plain(cast("Command", item))
+        elif isinstance(item, Synchronize):
             self.synchronize()
         elif isinstance(item, CommandList):
             self._enqueue(item.take())
             item.spend()
-        elif type(item) in self._kinds or isinstance(cast("object", item), Command):
+        elif isinstance(cast("object", item), Command):
             self._enqueue((item,))
         else:
             raise DispatchError(NOT_A_COMMAND.at(user_span(), type=type(item).__name__, where="a stream"))
@@ -116,6 +118,15 @@ class Stream:
             self._closed = True
             self._queue.finish()
 
+    def _enqueue_plain(self, command: Command) -> None:
+        """As `_enqueue` of one command of a kind that was admitted before."""
+        self._require_open()
+        if command.context is not self.context:
+            self._admit(command)
+        with self.context.monitor.lock:
+            command.require_open()
+            self._queue.submit((command,))
+
     def _enqueue(self, commands: Sequence[Command]) -> None:
         self._require_open()
         fenced = False
@@ -141,8 +152,10 @@ class Stream:
         self._queue.submit(tasks)
 
     def _admit(self, command: Command) -> None:
-        if type(command) not in self._kinds:
-            self._admit_kind(command)
+        if command.needs not in CAPABILITIES[self.tag]:
+            raise DispatchError(STREAM_LACKS.at(user_span(), tag=self.tag.value, command=command.describe()))
+        if not command.fenced:
+            self._plain.add(type(command))
         context = command.context
         if context is not self.context and context is not None:
             raise DispatchError(
@@ -154,11 +167,6 @@ class Stream:
                     expected=self.context.label,
                 )
             )
-
-    def _admit_kind(self, command: Command) -> None:
-        if command.needs not in CAPABILITIES[self.tag]:
-            raise DispatchError(STREAM_LACKS.at(user_span(), tag=self.tag.value, command=command.describe()))
-        self._kinds.add(type(command))
 
     def _require_open(self) -> None:
         if self._closed:

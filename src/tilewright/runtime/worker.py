@@ -170,7 +170,7 @@ class Worker:
             begin = perf_counter()
             try:
                 batch.run()
-            except BaseException as error:  # whatever a callback raises, it is the stream's error
+            except BaseException as error:  # noqa: BLE001  whatever a callback raises is the stream's error
                 failure = self._failed(batch.tasks[batch.ended], error)
             self._most = min(2 * self._most, _MOST) if perf_counter() - begin < _SHORT_SECONDS else 1
         if failure is not None:
