@@ -16,7 +16,8 @@ from typing import Protocol, runtime_checkable
 from tilewright.core.abi import CompileOptions, KernelMetadata, Report
 
 __all__ = [
-    "AddressableShader", "Binding", "DeviceInterface", "NativeBuffer", "NativeShader", "PreparedShader", "TileKernelFactory",
+    "AddressableShader", "Binding", "DeviceInterface", "NativeBuffer", "NativeShader", "PreparedShader",
+    "TileKernelFactory",
 ]  # fmt: skip
 
 

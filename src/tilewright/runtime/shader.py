@@ -77,8 +77,9 @@ class Shader:
 
     def _remember(self, call: tuple[int, ...], bound: Bound) -> None:
         with self.context.monitor.lock:
-            for old in list(self._calls)[: len(self._calls) - _KEPT + 1]:
-                del self._calls[old]
+            self._calls.pop(call, None)  # of buffers that are gone
+            if len(self._calls) == _KEPT:
+                del self._calls[next(iter(self._calls))]
             self._calls[call] = bound
 
     @property

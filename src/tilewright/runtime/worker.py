@@ -72,12 +72,12 @@ class Worker:
         self._waiting: list[tuple[int, threading.Lock]] = []
 
     def submit(self, tasks: Sequence[Task], /) -> None:
+        if self._thread is None:
+            self._start()
         self._queue.extend(tasks)
         self._submitted += len(tasks)
         if self._asleep:
             self._wake()
-        elif self._thread is None:
-            self._start()
 
     def synchronize(self) -> None:
         with self._monitor.lock:
