@@ -19,6 +19,7 @@ from .monitor import Monitor
 
 __all__ = ["CommandQueue", "Worker", "refuse_blocking"]
 
+_PATIENCE_SECONDS = 1.0  # an interrupt right before Python waits for a lock does not end that waiting
 _MOST = 64  # tasks in one go
 _SHORT_SECONDS = 100e-6  # if that is how long they took, the next go has twice as many
 
@@ -88,7 +89,8 @@ class Worker:
             else:
                 bell.release()
         try:
-            bell.acquire()
+            while not bell.acquire(timeout=_PATIENCE_SECONDS):
+                pass
         except BaseException:
             with self._monitor.lock:
                 self._waiting = [(end, other) for end, other in self._waiting if other is not bell]
