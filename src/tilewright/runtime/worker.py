@@ -97,8 +97,11 @@ class Worker:
             raise
         with self._monitor.lock:
             failure = self._take_failure(target)
-        if failure is not None:
-            raise failure
+        try:
+            if failure is not None:
+                raise failure
+        finally:
+            del failure  # as in `_fail`
 
     def finish(self) -> None:
         with self._monitor.lock:
@@ -167,20 +170,22 @@ class Worker:
 
     def _run(self, batch: "_Batch") -> None:
         """Runs the tasks, or abandons those behind a failure, of this batch or of one before."""
-        failure = self._failure
-        if failure is None:
+        if self._failure is None:
             begin = perf_counter()
             try:
                 batch.run()
             except BaseException as error:  # noqa: BLE001  whatever a callback raises is the stream's error
-                failure = self._failed(batch.tasks[batch.ended], error)
+                self._fail(batch.tasks[batch.ended], error)
             self._most = min(2 * self._most, _MOST) if perf_counter() - begin < _SHORT_SECONDS else 1
-        if failure is not None:
-            for task in batch.tasks[batch.ended :]:
-                task.abandon(failure.diagnostic)
+        self._abandon_rest(batch)
 
-    def _failed(self, task: Task, error: BaseException) -> TilewrightError:
-        """The stream's error from now on: `error`, if it is not ours as the cause of a DispatchError (TW624)."""
+    def _abandon_rest(self, batch: "_Batch") -> None:
+        if self._failure is not None:
+            for task in batch.tasks[batch.ended :]:
+                task.abandon(self._failure.diagnostic)
+
+    def _fail(self, task: Task, error: BaseException) -> None:
+        """Makes `error` the stream's error; one that is not ours as the cause of a DispatchError (TW624)."""
         command = task.command
         try:
             with during(f"running {command.describe()} on {self._label}"), blame(command.span):
@@ -192,7 +197,8 @@ class Worker:
         except TilewrightError as failure:
             with self._monitor.lock:
                 self._failure = failure
-            return failure
+        finally:
+            del error  # it refers to this frame, and must not wait for a garbage collection with all that it keeps
 
     def _end(self, batch: "_Batch") -> None:
         """Ends the tasks; what only they kept is gone before anybody learns of it."""

@@ -1,13 +1,15 @@
 """Tasks that run in one go: what others see of them is as if they ran one by one."""
 
+import contextlib
+import gc
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
-from tests.unit.runtime.fakes import FakeDevice, Gate, synchronizing
+from tests.unit.runtime.fakes import FakeDevice, Gate, argument, make_shader, synchronizing
 from tilewright.core.dtypes import f32
 from tilewright.core.errors import DispatchError
 from tilewright.runtime import Device, Stream, host_callback, synchronize
@@ -46,14 +48,15 @@ def nothing() -> None:
 
 
 class Line:
-    """A worker whose tasks were short lately, held by a gate until `go`."""
+    """A worker whose tasks count as short, held by a gate until `go`."""
 
-    def __init__(self) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("tilewright.runtime.worker._SHORT_SECONDS", float("inf"))
         self.monitor = Monitor()
         self.worker = Worker(self.monitor, "stream 1")
         self._gate = Gate()
         for _ in range(10):
-            self.add(*[calling(nothing)] * 10)
+            self.add(calling(nothing))
             self.worker.synchronize()
         self.add(host_callback(self._gate.wait))
         self._gate.reached.wait()
@@ -65,21 +68,24 @@ class Line:
     def go(self) -> None:
         self._gate.open()
 
-    def end(self) -> None:
-        self.worker.finish()
+
+@pytest.fixture
+def line(monkeypatch: pytest.MonkeyPatch) -> Generator[Line]:
+    line = Line(monkeypatch)
+    yield line
+    line.worker.finish()
 
 
-def test_short_tasks_run_in_one_go() -> None:
-    line, running = Line(), list[int]()
+def test_short_tasks_run_in_one_go(line: Line) -> None:
+    running = list[int]()
     line.add(*[calling(lambda: running.append(len(getattr(line.worker, "_running").tasks)))] * 5)  # noqa: B009
     line.go()
     line.worker.synchronize()
-    line.end()
     assert running == [5] * 5
 
 
-def test_an_error_in_the_middle_ends_the_run_and_abandons_what_follows() -> None:
-    line, seen = Line(), list[int]()
+def test_an_error_in_the_middle_ends_the_run_and_abandons_what_follows(line: Line) -> None:
+    seen = list[int]()
     line.add(calling(lambda: seen.append(1)), calling(lambda: 1 / 0), calling(lambda: seen.append(2)))
     line.go()
     with pytest.raises(DispatchError, match="ZeroDivisionError") as error:
@@ -87,12 +93,10 @@ def test_an_error_in_the_middle_ends_the_run_and_abandons_what_follows() -> None
     assert error.value.diagnostic.context == ("running a call on stream 1",)
     line.add(calling(lambda: seen.append(3)))
     line.worker.synchronize()
-    line.end()
     assert seen == [1, 3]
 
 
-def test_a_task_that_ended_needs_nothing_though_its_run_goes_on() -> None:
-    line = Line()
+def test_a_task_that_ended_needs_nothing_though_its_run_goes_on(line: Line) -> None:
     resource = Lifetime(line.monitor, "it", nothing, keeps=None)
     seen: list[int] = []
     look = calling(lambda: seen.append(resource.pending))
@@ -100,13 +104,12 @@ def test_a_task_that_ended_needs_nothing_though_its_run_goes_on() -> None:
     assert resource.pending == 2
     line.go()
     line.worker.synchronize()
-    line.end()
     assert seen == [1, 0]
     assert resource.pending == 0
 
 
-def test_nobody_waits_for_what_blocks_behind_their_task() -> None:
-    line, blocked = Line(), Gate()
+def test_nobody_waits_for_what_blocks_behind_their_task(line: Line) -> None:
+    blocked = Gate()
     line.add(calling(nothing))
     waiting = threading.Thread(target=line.worker.synchronize)
     waiting.start()
@@ -118,7 +121,6 @@ def test_nobody_waits_for_what_blocks_behind_their_task() -> None:
     assert not waiting.is_alive()
     blocked.open()
     line.worker.synchronize()
-    line.end()
 
 
 def test_abandoned_tasks_are_gone_when_their_error_is_raised(
@@ -133,6 +135,25 @@ def test_abandoned_tasks_are_gone_when_their_error_is_raised(
     with pytest.raises(DispatchError, match="TW624"):
         stream.synchronize()
     assert not native.alive
+
+
+def test_a_failed_task_is_gone_with_its_error(device: Device, stream: Stream, native: FakeDevice) -> None:
+    """With nothing left for the garbage collection to find."""
+
+    def refuse(_: object) -> None:
+        raise ValueError
+
+    buffer = device.create_buffer(f32, 4)
+    gc.collect()
+    gc.disable()
+    try:
+        stream << make_shader(device, argument("x", 4), body=refuse)(buffer).dispatch()
+        del buffer
+        with contextlib.suppress(DispatchError):
+            stream.synchronize()
+        assert not native.alive
+    finally:
+        gc.enable()
 
 
 def test_two_who_wait_are_both_told(stream: Stream) -> None:
