@@ -137,11 +137,12 @@ def test_abandoned_tasks_are_gone_when_their_error_is_raised(
     assert not native.alive
 
 
-def test_a_failed_task_is_gone_with_its_error(device: Device, stream: Stream, native: FakeDevice) -> None:
-    """With nothing left for the garbage collection to find."""
+@pytest.mark.parametrize("size", ["wrong", -1])
+def test_a_failed_task_is_gone_with_its_error(device: Device, stream: Stream, native: FakeDevice, size: object) -> None:
+    """With nothing left for the garbage collection to find, whether the error is ours (-1) or Python's."""
 
     def refuse(_: object) -> None:
-        raise ValueError
+        device.create_buffer(f32, int(str(size)))
 
     buffer = device.create_buffer(f32, 4)
     gc.collect()
