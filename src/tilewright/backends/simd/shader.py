@@ -12,6 +12,7 @@ from tilewright.backends.llvm.emit.module import LAUNCH, POOL_RUN
 from tilewright.backends.llvm.jit import Library, load
 from tilewright.backends.llvm.kernel import CompiledKernel, overlapping
 from tilewright.backends.simd.pool import WorkerPool, worker_pool
+from tilewright.backends.simd.pool_state import GENTLY
 from tilewright.backends.simd.scratch import ARENA
 from tilewright.core.abi import KernelMetadata, Report
 from tilewright.core.locks import ChildLock
@@ -25,7 +26,7 @@ class DirectCode:
     """A launch for callers that fill the argument block themselves: addresses of buffers, which are the arguments in
     `argument_order`, then scratch, bytes of scratch a worker, threads. Valid while the shader is not closed.
 
-    `disjoint` pairs of arguments, of these `sizes` in bytes, must not overlap.
+    `threads` may carry GENTLY. `disjoint` pairs of arguments, of these `sizes` in bytes, must not overlap.
     """
 
     address: int
@@ -92,7 +93,7 @@ class SIMDShader:
         pairs = frozenset(pair for pair in compiled.disjoint if all(self._sizes[each] for each in pair))
         sizes, total = self._sizes, code.scratch_bytes
         order, each = compiled.argument_order, compiled.scratch_bytes
-        return DirectCode(code.address, order, sizes, pairs, total, each, code.threads)
+        return DirectCode(code.address, order, sizes, pairs, total, each, code.launch_word)
 
     def assembly(self) -> str:
         return self._compiled.assembly()
@@ -116,7 +117,8 @@ class _Code:
         self._buffers = len(compiled.argument_order)
         self._in_order = _picker(compiled.argument_order)
         self.scratch_bytes = compiled.scratch_bytes * threads
-        self._blocks = _Blocks(partial(_block, self._buffers, (compiled.scratch_bytes, threads)))
+        self.launch_word = threads if compiled.wakes else threads | GENTLY
+        self._blocks = _Blocks(partial(_block, self._buffers, (compiled.scratch_bytes, self.launch_word)))
 
     def run(self, addresses: Sequence[int]) -> None:
         block, count = self._blocks, self._buffers

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import f32, i64
 
 from tests.unit.backends.llvm.emit.program import Program
 from tilewright.backends.llvm.kernel import CompiledKernel, overlapping
+from tilewright.backends.simd.pool_state import GENTLY
 from tilewright.backends.simd.scratch import Arena
 from tilewright.backends.simd.shader import SIMDShader
 from tilewright.core import dtypes
@@ -212,3 +213,13 @@ def test_a_prepared_launch_on_overlapping_arguments_takes_the_careful_version() 
     made.prepare([memory.ctypes.data, together])()
     assert taken == [(memory.ctypes.data, together)]
     made.close()
+
+
+def test_small_launches_are_gentle() -> None:
+    arguments = (argument("counts", dtypes.i64, 16),)
+    small, large = (shader(counting(16), arguments, threads=1, wakes=wakes) for wakes in (False, True))
+    assert (small.direct_code().threads, large.direct_code().threads) == (1 | GENTLY, 1)
+    counts = np.zeros(16, np.int64)
+    for each in (small, large):
+        each.launch_addresses([counts.ctypes.data])
+    assert (counts == 2).all()
