@@ -1,5 +1,6 @@
 """Calls of a shader that were checked before: no second check, and no second truth."""
 
+import weakref
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -60,11 +61,15 @@ def test_a_remembered_call_notices_what_was_closed(device: Device, stream: Strea
     assert code(lambda: shader(x, x)) == "TW602"
 
 
-def test_a_remembered_call_keeps_no_memory(device: Device, native: FakeDevice, shader: Shader) -> None:
+@pytest.mark.parametrize("kind", [Preparing, FakeShader])
+def test_a_call_keeps_no_memory(device: Device, native: FakeDevice, kind: type[FakeShader]) -> None:
+    shader = Shader(device, kind(metadata(argument("x", 4), argument("y", 4)), nothing))
     x, y = device.create_buffer(f32, 4), device.create_buffer(f32, 4)
+    memory = [weakref.ref(buffer.data) for buffer in native.alive.values()]
     shader(x, y)
     del x, y
     assert not native.alive
+    assert [each() for each in memory] == [None, None]
 
 
 def test_a_buffer_in_the_place_of_another_is_another(device: Device, shader: Shader) -> None:

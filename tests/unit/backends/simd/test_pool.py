@@ -149,10 +149,12 @@ def test_a_gentle_launch_wakes_and_makes_nobody() -> None:
     assert fresh.state().workers == 0
     fresh.run(task("count"), address(seen), 64, 4)
     assert until(lambda: fresh.state().sleepers == fresh.state().workers == 3)
-    for _ in range(100):
-        fresh.run(task("count"), address(seen), 64, 4 | GENTLY)
-        assert fresh.state().sleepers == 3
-    assert (seen == 102).all()
+    assert (seen == 2).all()
+    busy = words(WORKERS + 3)
+    for _ in range(20):
+        fresh.run(task("occupy"), address(busy), 200, 4 | GENTLY)
+    assert busy[WORKERS + 1 :].tolist() == [0, 4000]  # the highest worker number, the tasks
+    assert fresh.state().sleepers == 3
     met = words(2)
     fresh.run(task("meet"), address(met), 2, 2)
     assert met.tolist() == [2, 0]
