@@ -21,6 +21,7 @@ from tilewright.bridge.xir.cost import WORTH_WAKING, CostTerms, Work, element_wo
 from tilewright.bridge.xir.explain import render_plan
 from tilewright.bridge.xir.flow import is_anchored
 from tilewright.bridge.xir.fusion import fused_producers
+from tilewright.bridge.xir.joining import joined_stores
 from tilewright.bridge.xir.layout import Layouts, width_for
 from tilewright.bridge.xir.memories import memory_storages
 from tilewright.bridge.xir.nests import plan_nests
@@ -229,6 +230,7 @@ def _decide(space: _Space, lanes: Program | Element) -> _Choice:
     layouts = Layouts(placement, space.machine, asked, memories)
     nests = with_streams(layouts, space.root, plan_nests(layouts))
     fused = fused_producers(placement, nests)
+    joined = joined_stores(placement, nests)
     storages = {**layouts.storages, **_stages(space, layouts, staged)}
     scratch = sum(_bytes(item.dtype, item.size * (width if program else 1)) for item in storages.values())
     numbers = space.structure.numbers
@@ -237,6 +239,7 @@ def _decide(space: _Space, lanes: Program | Element) -> _Choice:
         storages=storages,
         nests={position: nest for position, nest in nests.items() if position not in fused},
         fused=fused,
+        joined=joined,
         contracts={space.structure.position[op]: item for op, item in placement.contracts.items()},
         limits=dict(_limit_plans(space, limits)),
         staged=staged,
@@ -365,6 +368,9 @@ def _notes(space: _Space, choice: _Choice) -> Iterator[str]:
         line = span_of(operations[position]).line
         past = ", past the caches" if nest.streaming else ""
         yield f"line {line}: {nest.what} over {loops}, {lanes}{past}"
+    for last, others in choice.decisions.joined.items():
+        lines = ", ".join(str(span_of(operations[other]).line) for other in others)
+        yield f"line {span_of(operations[last]).line}: stored in one loop with what line {lines} stores"
     for position, item in choice.decisions.contracts.items():
         rows, vectors, lanes = item.tile
         lane = "one column" if item.lane is None else _label(space, item.lane)

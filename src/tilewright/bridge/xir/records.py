@@ -126,6 +126,7 @@ class Decisions:
     contracts: Mapping[int, ContractPlan] = field(default_factory=dict[int, ContractPlan])
     limits: Mapping[int, LimitPlan] = field(default_factory=dict[int, LimitPlan])
     fused: Mapping[int, int] = field(default_factory=dict[int, int])
+    joined: Mapping[int, tuple[int, ...]] = field(default_factory=dict[int, tuple[int, ...]])
     staged: frozenset[tuple[int, int]] = frozenset()
     disjoint: frozenset[tuple[int, int]] = frozenset()
     scratch_bytes: int = 0

@@ -1,6 +1,6 @@
 """Loop nests over the points of a space: plain loops outside, whole vectors innermost, and one masked tail."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from xdsl.ir import SSAValue
@@ -14,7 +14,7 @@ from tilewright.ir.ops.access import StoreOp
 from tilewright.ir.types import DimAttr, SpaceAttr, dtype_of, space_of, view_type
 from tilewright.xir.constants import known_int
 
-__all__ = ["copy_nest", "extents_of", "fill_storage", "run_nest", "store_tile"]
+__all__ = ["copy_nest", "extents_of", "fill_storage", "run_nest", "store_tiles"]
 
 At = Mapping[int, Coord]
 Body = Callable[[At], None]
@@ -136,20 +136,31 @@ def fill_storage(cx: Lowering, storage: Storage, value: SSAValue, nest: NestPlan
     run_nest(cx, nest, extents_of(space_of(value)), body)
 
 
-def store_tile(cx: Lowering, op: StoreOp, nest: NestPlan) -> None:
-    """Write a tile to a view."""
-    dims = space_of(op.value).dims
+def store_tiles(cx: Lowering, stores: Sequence[StoreOp], nest: NestPlan) -> None:
+    """Write tiles of the same axes to views, in one nest: at every point all are computed, then all are written."""
+    last = stores[-1]
 
     def body(at: At) -> None:
-        point = tuple(at[dim.number] for dim in dims)
-        by_dim: dict[DimAttr, Coord] = dict(zip(dims, point, strict=True))
-        mask = None if op.mask is None else operand_value(cx, op.mask, by_dim)
-        index = access_index(cx, coord_values(cx, op.origin), point)
-        element = tile_value(cx, op.value, point)
-        store_to_view(cx, op.view, index, guards_of(cx, op, index, mask), element, streaming=nest.streaming)
+        for write in [_element(cx, op, at, streaming=nest.streaming) for op in stores]:
+            write()
 
     def lead(at: At) -> SSAValue:
-        index = access_index(cx, coord_values(cx, op.origin), tuple(at[dim.number] for dim in dims))
-        return line_offset(cx, op.view, index, nest.width * dtype_of(view_type(op.view).element).itemsize)
+        index = access_index(cx, coord_values(cx, last.origin), _point(last, at))
+        return line_offset(cx, last.view, index, nest.width * dtype_of(view_type(last.view).element).itemsize)
 
-    run_nest(cx, nest, extents_of(space_of(op.value)), body, lead if nest.streaming else None)
+    run_nest(cx, nest, extents_of(space_of(last.value)), body, lead if nest.streaming else None)
+
+
+def _point(op: StoreOp, at: At) -> tuple[Coord, ...]:
+    return tuple(at[dim.number] for dim in space_of(op.value).dims)
+
+
+def _element(cx: Lowering, op: StoreOp, at: At, *, streaming: bool) -> Callable[[], None]:
+    """One element (one a lane) of a store, computed; the call writes it."""
+    point = _point(op, at)
+    by_dim: dict[DimAttr, Coord] = dict(zip(space_of(op.value).dims, point, strict=True))
+    mask = None if op.mask is None else operand_value(cx, op.mask, by_dim)
+    index = access_index(cx, coord_values(cx, op.origin), point)
+    element = tile_value(cx, op.value, point)
+    guards = guards_of(cx, op, index, mask)
+    return lambda: store_to_view(cx, op.view, index, guards, element, streaming=streaming)
