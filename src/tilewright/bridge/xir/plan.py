@@ -33,7 +33,7 @@ from tilewright.core.errors import PlanError
 from tilewright.core.machine import Machine
 from tilewright.ir.kernel import Kernel
 from tilewright.ir.location import span_of
-from tilewright.ir.ops.regions import CarryingOp, ParallelOp, RegionOp
+from tilewright.ir.ops.regions import CarryingOp, ParallelOp, RegionOp, WhenOp
 from tilewright.ir.ops.tiles import MapOp
 from tilewright.ir.types import DimAttr, is_tile, space_of
 
@@ -261,8 +261,11 @@ def _bytes(dtype: str, count: int) -> int:
 
 
 def _fixed_dims(space: _Space, lanes: Program | Element) -> tuple[frozenset[int], str | None]:
-    """The dimensions that carry the asked-for label."""
-    if isinstance(lanes, Program) or not lanes.axis:
+    """The dimensions that carry the asked-for label, or why the lanes cannot be."""
+    if isinstance(lanes, Program):
+        skips = any(isinstance(op, WhenOp) for op in space.root.walk())
+        return frozenset(), "programs of one packet would skip different iterations" if skips else None
+    if not lanes.axis:
         return frozenset(), None
     dims = {dim.number: dim for op in space.root.walk() for dim in _dims_of(op)}
     labelled = frozenset(number for number, dim in dims.items() if space.kernel.label(dim) == lanes.axis)

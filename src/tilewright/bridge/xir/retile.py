@@ -25,12 +25,14 @@ from tilewright.passes.coalesce_axes import CoalesceAxes
 from tilewright.passes.dissolve_loops import DissolveLoops
 from tilewright.passes.erase_dead_code import EraseDeadCode
 from tilewright.passes.fold_constants import FoldConstants
+from tilewright.passes.guard_iterations import GuardIterations
 from tilewright.passes.merge_equal_values import MergeEqualValues
 from tilewright.passes.strip_axis import StripAxis, why_not_strippable
 
 __all__ = ["FORGET_BLOCKS", "assumed_disjoint", "keeps_tiles", "retile", "strips"]
 
 FORGET_BLOCKS: tuple[TilePass, ...] = (
+    GuardIterations(),  # before dissolving, which must see what the iterations of a loop skip
     DissolveLoops(),
     CoalesceAxes(),  # after dissolving, so that a loop index is no longer in the way
     FoldConstants(),  # the indices that became 0
