@@ -22,6 +22,7 @@ from tilewright.ir.rewrite import PassRecord, TilePass, Trace, run_pipeline
 from tilewright.ir.types import DimAttr, space_of
 from tilewright.passes.clip_axes import ClipAxes
 from tilewright.passes.coalesce_axes import CoalesceAxes
+from tilewright.passes.decide_comparisons import DecideComparisons
 from tilewright.passes.dissolve_loops import DissolveLoops
 from tilewright.passes.erase_dead_code import EraseDeadCode
 from tilewright.passes.fold_constants import FoldConstants
@@ -39,7 +40,12 @@ FORGET_BLOCKS: tuple[TilePass, ...] = (
     EraseDeadCode(),
     ClipAxes(),  # after folding, so that origins are plain
 )
-AFTER_STRIPS: tuple[TilePass, ...] = (FoldConstants(), MergeEqualValues(), EraseDeadCode())
+AFTER_STRIPS: tuple[TilePass, ...] = (
+    FoldConstants(),
+    DecideComparisons(),  # in the final tiles, whose blocks may all lie inside
+    MergeEqualValues(),
+    EraseDeadCode(),
+)
 
 _CONTRACTION_BLOCK = 64
 _FLAT_BLOCK = 4096
