@@ -2,11 +2,13 @@
 
 import pytest
 
+from examples.gallery.attention import attention
 from tests.unit.interp.hand import Hand, View, space
 from tests.unit.passes.tiling import applied, notes_of, same_meaning
 from tilewright import tile
 from tilewright.bridge.xir.options import PROGRAM, XirOptions
 from tilewright.bridge.xir.plan import plan
+from tilewright.bridge.xir.retile import retile
 from tilewright.core.dtypes import i32
 from tilewright.core.errors import PlanError
 from tilewright.core.machine import GENERIC_AVX512
@@ -113,6 +115,13 @@ def test_packets_of_programs_cannot_skip() -> None:
     with pytest.raises(PlanError) as refused:
         plan(kernel, GENERIC_AVX512, XirOptions(lanes=PROGRAM), threads=1)
     assert "would skip different iterations" in str(refused.value)
+
+
+def test_programs_that_skip_are_shared_out_in_small_tasks() -> None:
+    rows = tensor_shape(4, 256, 16)
+    kernels = (attention.capture(rows, rows, rows, rows, causal=causal) for causal in (False, True))
+    even, uneven = (plan(retile(kernel, 2)[0], GENERIC_AVX512, threads=2).chosen for kernel in kernels)
+    assert uneven.block < even.block
 
 
 def test_a_store_may_differ_by_what_its_iteration_waits_for() -> None:
