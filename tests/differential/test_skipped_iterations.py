@@ -32,7 +32,7 @@ def require_same(name: str, arrays: list[Any]) -> None:
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_some_iterations_are_skipped_and_the_meaning_stays(name: str) -> None:
-    cut, _ = retile(KERNELS[name], 2)
+    cut, _ = retile(KERNELS[name], 2, GENERIC_AVX512)
     assert any(isinstance(op, WhenOp) for op in cut.op.walk())
     arrays = ARGUMENTS[name]()
     interpret(cut, arrays)
@@ -49,7 +49,7 @@ def test_what_is_skipped_is_not_looked_at(name: str) -> None:
 @pytest.mark.parametrize("machine", [GENERIC_AVX512, GENERIC_AVX2], ids=lambda m: m.name)
 @pytest.mark.parametrize("name", KERNELS)
 def test_the_lowering_skips_them(name: str, machine: Any) -> None:
-    cut, _ = retile(KERNELS[name], 2)
+    cut, _ = retile(KERNELS[name], 2, machine)
     lowered = lower(cut, plan(cut, machine, threads=2))
     run_pipeline(lowered.module, CPU_PIPELINE)
     arrays = [np.asarray(array) for array in ARGUMENTS[name]()]

@@ -120,7 +120,7 @@ def test_packets_of_programs_cannot_skip() -> None:
 def test_programs_that_skip_are_shared_out_in_small_tasks() -> None:
     rows = tensor_shape(4, 256, 16)
     kernels = (attention.capture(rows, rows, rows, rows, causal=causal) for causal in (False, True))
-    even, uneven = (plan(retile(kernel, 2)[0], GENERIC_AVX512, threads=2).chosen for kernel in kernels)
+    even, uneven = (plan(retile(kernel, 2, GENERIC_AVX512)[0], GENERIC_AVX512, threads=2).chosen for kernel in kernels)
     assert uneven.block < even.block
 
 

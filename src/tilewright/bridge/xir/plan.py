@@ -17,7 +17,7 @@ from tilewright.analysis.limits import extent_of, limits_of
 from tilewright.analysis.structure import Structure, structure_of
 from tilewright.bridge.xir.admission import admit
 from tilewright.bridge.xir.carries import share_homes
-from tilewright.bridge.xir.cost import CostTerms, Work, element_work, program_work, score
+from tilewright.bridge.xir.cost import WORTH_WAKING, CostTerms, Work, element_work, program_work, score
 from tilewright.bridge.xir.explain import render_plan
 from tilewright.bridge.xir.flow import is_anchored
 from tilewright.bridge.xir.fusion import fused_producers
@@ -27,6 +27,7 @@ from tilewright.bridge.xir.nests import plan_nests
 from tilewright.bridge.xir.options import PROGRAM, Element, Program, XirOptions
 from tilewright.bridge.xir.placement import Placement, place_tiles
 from tilewright.bridge.xir.records import Decisions, LaneChoice, LimitPlan, Storage, stage_of
+from tilewright.bridge.xir.streaming import with_streams
 from tilewright.core.codes.unsupported import NO_CANDIDATE, PLAN_CONFLICT, TOO_MANY_CANDIDATES
 from tilewright.core.dtypes import by_name
 from tilewright.core.errors import PlanError
@@ -92,6 +93,16 @@ class Plan:
     def is_program(self) -> bool:
         """Whether lanes are neighbouring programs."""
         return isinstance(self.chosen.lanes, Program)
+
+    @property
+    def microseconds(self) -> float:
+        """Roughly the time of a launch on one thread."""
+        return self.chosen.terms.microseconds(min(self.tasks, max(self.threads, 1)))
+
+    @property
+    def wakes(self) -> bool:
+        """Whether a launch is worth waking workers that sleep; those that are awake take part in any."""
+        return self.microseconds >= WORTH_WAKING
 
     def copy_width(self, storage: Storage) -> int:
         """Lanes of a plain copy into a buffer."""
@@ -216,7 +227,7 @@ def _decide(space: _Space, lanes: Program | Element) -> _Choice:
     staged = share_homes(placement)
     memories = {storage.owner: storage for storage in memory_storages(space.structure)}
     layouts = Layouts(placement, space.machine, asked, memories)
-    nests = plan_nests(layouts)
+    nests = with_streams(layouts, space.root, plan_nests(layouts))
     fused = fused_producers(placement, nests)
     storages = {**layouts.storages, **_stages(space, layouts, staged)}
     scratch = sum(_bytes(item.dtype, item.size * (width if program else 1)) for item in storages.values())
@@ -360,7 +371,8 @@ def _notes(space: _Space, choice: _Choice) -> Iterator[str]:
         loops = " x ".join(_label(space, dim) for dim in nest.axes) or "one point"
         lanes = "scalar" if nest.lane is None else f"{nest.width} lanes along {_label(space, nest.lane)}"
         line = span_of(operations[position]).line
-        yield f"line {line}: {nest.what} over {loops}, {lanes}"
+        past = ", past the caches" if nest.streaming else ""
+        yield f"line {line}: {nest.what} over {loops}, {lanes}{past}"
     for position, item in choice.decisions.contracts.items():
         rows, vectors, lanes = item.tile
         lane = "one column" if item.lane is None else _label(space, item.lane)

@@ -61,7 +61,7 @@ class Place:
 class NestPlan:
     """One loop nest: axes from outermost to innermost.
 
-    `lane` is the vectorised dimension; `fold` says that lanes are folded.
+    `lane` is the vectorised dimension; `fold` says that lanes are folded, `streaming` that stores go past the caches.
     """
 
     what: str
@@ -69,6 +69,7 @@ class NestPlan:
     lane: int | None
     width: int
     fold: bool = False
+    streaming: bool = False
 
 
 @dataclass(frozen=True, slots=True)
