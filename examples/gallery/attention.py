@@ -48,21 +48,23 @@ def attention(
         out = zeros(f32, shape(h, q, e))
         for step in nest.pipeline(shape(gk), window=2):
             k0 = step.index() * bk
+            reached = k0 <= q0 + (bq - 1) if causal else True  # blocks that no position of this one sees are skipped
             step.stage("load")
-            keys = K[coord(head, k0, 0), shape(h, k, d)]
-            values = V[coord(head, k0, 0), shape(h, k, e)]
-            step.stage("scores")
-            seen = iota(k) + k0 < T
-            if causal:  # a host value: one of two kernels is captured
-                seen = seen & (iota(k) + k0 <= iota(q) + q0)
-            scores = where(seen, mma(query, keys, zeros(f32, shape(h, q, k))) * factor, LOWEST)
-            peak = maximum(top, reduce(scores, k, maximum))
-            weights = where(seen, exp(scores - peak), 0.0)
-            step.stage("update")
-            fade = exp(top - peak)
-            total = total * fade + reduce(weights, k, add)
-            out = mma(weights, values, out * fade)
-            top = peak
+            if reached:
+                keys = K[coord(head, k0, 0), shape(h, k, d)]
+                values = V[coord(head, k0, 0), shape(h, k, e)]
+                step.stage("scores")
+                seen = iota(k) + k0 < T
+                if causal:  # a host value: one of two kernels is captured
+                    seen = seen & (iota(k) + k0 <= iota(q) + q0)
+                scores = where(seen, mma(query, keys, zeros(f32, shape(h, q, k))) * factor, LOWEST)
+                peak = maximum(top, reduce(scores, k, maximum))
+                weights = where(seen, exp(scores - peak), 0.0)
+                step.stage("update")
+                fade = exp(top - peak)
+                total = total * fade + reduce(weights, k, add)
+                out = mma(weights, values, out * fade)
+                top = peak
         O.at(coord(head, q0, 0), shape(h, q, e)).store(out / total)
 
 
@@ -89,14 +91,15 @@ def grouped_attention(
         out = zeros(f32, shape(b, h, q, e))
         for step in nest.pipeline(shape(gk), window=2):
             k0 = step.index() * bk
-            keys = K[coord(item, group, k0, 0), shape(b, h, k, d)]
-            values = V[coord(item, group, k0, 0), shape(b, h, k, e)]
-            seen = (iota(k) + k0 <= iota(q) + q0 + (T - S)) & (iota(k) + k0 < T)
-            scores = where(seen, mma(query, keys, zeros(f32, shape(b, h, q, k))) * factor, LOWEST)
-            peak = maximum(top, reduce(scores, k, maximum))
-            weights = where(seen, exp(scores - peak), 0.0)
-            fade = exp(top - peak)
-            total = total * fade + reduce(weights, k, add)
-            out = mma(weights, values, out * fade)
-            top = peak
+            if k0 <= q0 + (bq - 1) + (T - S):  # some query of this block sees a key of that one
+                keys = K[coord(item, group, k0, 0), shape(b, h, k, d)]
+                values = V[coord(item, group, k0, 0), shape(b, h, k, e)]
+                seen = (iota(k) + k0 <= iota(q) + q0 + (T - S)) & (iota(k) + k0 < T)
+                scores = where(seen, mma(query, keys, zeros(f32, shape(b, h, q, k))) * factor, LOWEST)
+                peak = maximum(top, reduce(scores, k, maximum))
+                weights = where(seen, exp(scores - peak), 0.0)
+                fade = exp(top - peak)
+                total = total * fade + reduce(weights, k, add)
+                out = mma(weights, values, out * fade)
+                top = peak
         O.at(coord(item, head, q0, 0), shape(b, h, q, e)).store(out / total)

@@ -11,7 +11,7 @@ from tilewright.ir.ops.access import LoadElementOp, LoadOp, StoreElementOp, Stor
 from tilewright.ir.ops.convert import CastOp, SelectOp
 from tilewright.ir.ops.elementwise import AddOp, LtOp, MaxOp, MulOp
 from tilewright.ir.ops.memory import MemoryAllocOp, MemoryLoadOp, MemoryStoreOp
-from tilewright.ir.ops.regions import PipelineOp, ReduceOp, SerialOp, StageOp, YieldOp
+from tilewright.ir.ops.regions import PipelineOp, ReduceOp, SerialOp, StageOp, WhenOp, YieldOp
 from tilewright.ir.ops.tiles import ExtractOp, MapOp, MmaOp, ScanOp
 from tilewright.ir.types import BOOL, I64, DimAttr, MemoryType, element_attr
 
@@ -69,6 +69,8 @@ def every_kind() -> ModuleOp:
             m.put(YieldOp([m.put(MemoryStoreOp(alloc.memory, loop.carries[0], value)).result]))
         half = m.put(CastOp(m.const(0x3F800000, f32), element_attr(f16))).result
         one = m.put(CastOp(half, F32)).result
-        m.put(UpdateOp(m.args[0], [at], one, UpdateKind.ADD, mask=small))
+        with m.carrying(SerialOp(space((7, 2)))) as loop:
+            m.put(WhenOp(m.put(LtOp(loop.indices[0], at, BOOL)).result))
+            m.put(UpdateOp(m.args[0], [at], one, UpdateKind.ADD, mask=small))
         m.put(StoreElementOp(m.args[0], [at], one, predicate=small))
     return m.done()

@@ -33,6 +33,7 @@ from tilewright.ir.ops.regions import (
     ReduceOp,
     SerialOp,
     StageOp,
+    WhenOp,
     YieldOp,
 )
 from tilewright.ir.ops.tiles import ConstantOp, ExtractOp, MapOp, MmaOp, ScanOp
@@ -351,6 +352,8 @@ class _Builder:
         with self._body(op):
             if isinstance(op, PipelineOp) and self._pick(2):
                 self._put(StageOp("load"))
+            if not (scope.pure or carried) and self._pick(2):
+                self._put(WhenOp(self._number(BOOL)))
             self._some(inner)
             nexts = [self._next(inner, init) for init in inits]
             self._put(YieldOp([*nexts, *(inner.states[memory] for memory in carried)]))

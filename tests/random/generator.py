@@ -94,8 +94,10 @@ def _region(w: Writer, scope: Scope) -> None:
     domain = f"shape({', '.join(axes)})"
     carried = _carried(w, scope) if kind != "parallel" else []
     w.line(scope, f"for {handle} in {scope.handle}.{kind}({domain}{policy}):")
-    header = len(w.lines)
     inner = scope.inner(handle, {axis: w.axes[axis] for axis in axes}, kind)
+    if kind != "parallel" and w.choices.chance(20):
+        _skipping(w, inner, axes[0])
+    header = len(w.lines)
     if w.choices.chance(60):
         load(w, inner)
     if inner.memories and w.choices.chance(60):
@@ -111,6 +113,13 @@ def _region(w: Writer, scope: Scope) -> None:
         w.line(inner, "pass")
     w.traits[f"region {kind}"] += 1
     w.traits["regions"] += 1
+
+
+def _skipping(w: Writer, inner: Scope, axis: str) -> None:
+    """The whole body of a region in one arm: iterations that may be skipped."""
+    w.line(inner, f"if {inner.handle}.index({axis}) {w.choices.pick(('>=', '<', '!='))} {w.choices.below(3)}:")
+    inner.depth += 1
+    w.traits["skipped iterations"] += 1
 
 
 def _carried(w: Writer, scope: Scope) -> list[Variable]:

@@ -55,7 +55,8 @@ def test_the_kernels_are_worth_running() -> None:
     traits = Counter(name for each in made for name in each.traits)
     wanted = {
         "region serial", "region pipeline", "region reduce", "region parallel", "ragged", "negative origin", "fill",
-        "masked load", "map", "scan", "mma", "cast", "update", "in place", "if", "scalar", "policy unordered_tree",
+        "masked load", "map", "scan", "mma", "cast", "update", "in place", "if", "scalar", "skipped iterations",
+        "policy unordered_tree",
         "policy ordered_tree", "policy fold_left", "policy fold_right", "own reducer in a fold",
         "own reducer in a scan", "number", "memory", "memory overwritten", "several launches", "loop of launches",
         "reads an earlier launch",

@@ -149,8 +149,8 @@ def _regrouped(machine: Machine, policy: Policy, fold: Fold, state: Array, items
 
 
 def _closed(op: ReduceOp) -> _Closed | None:
-    """The closed form of a fold, if it has one: scalar states, one merging operation each, nothing written."""
-    if tree_effect(op) & (Effect.WRITE | Effect.ALLOCATE) or not _all_scalars(op.inits):
+    """The closed form of a fold, if it has one: scalar states, one merging operation each, no writes, no early ends."""
+    if tree_effect(op) & (Effect.WRITE | Effect.ALLOCATE) or not _all_scalars(op.inits) or op.when is not None:
         return None
     free: list[Operation] = []
     tied: set[SSAValue] = set(op.carries)

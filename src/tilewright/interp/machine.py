@@ -18,7 +18,7 @@ from tilewright.ir.types import DimAttr, SpaceAttr
 from .frame import Frame, point_of
 from .races import Tracker
 
-__all__ = ["Checks", "Instance", "Machine", "Meaning", "Order"]
+__all__ = ["Checks", "EndOfIteration", "Instance", "Machine", "Meaning", "Order"]
 
 T = TypeVar("T")
 Order = int | Literal["reverse"] | None
@@ -44,6 +44,10 @@ class Instance:
     space: SpaceAttr
     number: int
     tracker: Tracker | None
+
+
+class EndOfIteration(Exception):  # noqa: N818  a way out of a body, not an error
+    """Leaves the body of the innermost region that carries; what it carries stays as it is."""
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from xdsl.ir import Operation
 from tilewright.ir.dialect import ELEMENTWISE_OPS
 from tilewright.ir.ops.access import LoadElementOp, LoadOp, StoreElementOp, StoreOp, UpdateOp
 from tilewright.ir.ops.memory import MemoryAllocOp, MemoryLoadOp, MemoryStoreOp
-from tilewright.ir.ops.regions import ParallelOp, PipelineOp, ReduceOp, SerialOp, StageOp
+from tilewright.ir.ops.regions import ParallelOp, PipelineOp, ReduceOp, SerialOp, StageOp, WhenOp
 from tilewright.ir.ops.tiles import ConstantOp, ExtractOp, MapOp, MmaOp, ScanOp
 
 from . import access, elementwise, folds, manual, regions, scan, tiles, update
@@ -37,5 +37,6 @@ MEANINGS: Mapping[type[Operation], Meaning] = MappingProxyType(
         PipelineOp: regions.ordered,
         ReduceOp: folds.reduce,
         StageOp: regions.stage,
+        WhenOp: regions.when,
     }
 )

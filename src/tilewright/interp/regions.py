@@ -1,17 +1,18 @@
 """The structured regions that run their body point by point."""
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
 import numpy as np
 
-from tilewright.ir.ops.regions import CarryingOp, ParallelOp, StageOp
+from tilewright.ir.ops.regions import CarryingOp, ParallelOp, StageOp, WhenOp
 
 from .frame import Frame, point_of
-from .machine import Instance, Machine
+from .machine import EndOfIteration, Instance, Machine
 from .races import Tracker
 from .values import Cells
 
-__all__ = ["iterate", "ordered", "parallel", "stage"]
+__all__ = ["iterate", "ordered", "parallel", "stage", "when"]
 
 
 def parallel(machine: Machine, op: ParallelOp, frame: Frame) -> None:
@@ -45,9 +46,16 @@ def iterate(machine: Machine, op: CarryingOp, frame: Frame, numbers: Sequence[in
             frame.define(value, Cells(np.asarray(coordinate, np.int64)))
         for value, meaning in zip(carries, state, strict=True):
             frame.define(value, meaning)
-        state = machine.run(op.body.block, frame)
+        with suppress(EndOfIteration):
+            state = machine.run(op.body.block, frame)
     for value, meaning in zip(op.results_, state, strict=True):
         frame.define(value, meaning)
+
+
+def when(_machine: Machine, op: WhenOp, frame: Frame) -> None:
+    """Goes on where the condition holds."""
+    if not frame.cells(op.condition).data:
+        raise EndOfIteration
 
 
 def stage(_machine: Machine, _op: StageOp, _frame: Frame) -> None:

@@ -49,10 +49,10 @@ class DissolveLoops(TilePass):
 
     Rewrites: pipeline g:T { c -> mma(a[g*n + e], b[g*n + e], c) } → mma(a[E], b[E], init) with E:T*n.
 
-    Declines when: the domain has several axes; the body writes; sums of floats meet a carry once a trip, in an order
-    that the loop does not give up (all but an unordered fold); a carry is read by anything but its own accumulation;
-    an index
-    matters other than as g*n + e; the blocked axis is folded elsewhere, or other axes are folded around it in order.
+    Declines when: the domain has several axes; the body writes or skips iterations; sums of floats meet a carry once a
+    trip, in an order that the loop does not give up (all but an unordered fold); a carry is read by anything but its
+    own accumulation; an index matters other than as g*n + e; the blocked axis is folded elsewhere, or other axes are
+    folded around it in order.
     """
 
     name: ClassVar[str] = "dissolve-loops"
@@ -101,6 +101,8 @@ def blocked_axis(loop: regions.CarryingOp, forms: Forms) -> AxisAttr | Declined:
         return Declined("it folds from the right")
     if any(Effect.WRITE in effect_of(op) for op in loop.walk()):
         return Declined("its body writes")
+    if loop.when is not None:
+        return Declined("it skips iterations")
     accumulations: list[_Accumulation] = []
     for index, carry in enumerate(loop.carries):
         found = _accumulation(loop, index, carry)

@@ -292,6 +292,26 @@ class LanesOp(IRDLOperation):
 
 
 @irdl_op_definition
+class ScaleOp(IRDLOperation):
+    """`value * 2**exponent`, rounded once; the exponents are integers as wide as the elements of the value.
+
+    For values near 1 and exponents of at most twice the range of the format: `exp` ends in it.
+    """
+
+    name = "xir.scale"
+    value = operand_def(ANY)
+    exponent = operand_def(ANY)
+    result = result_def(ANY)
+    traits = traits_def(Pure())
+    assembly_format: ClassVar[str | None] = (
+        "$value `,` $exponent attr-dict `:` type($value) `,` type($exponent) `->` type($result)"
+    )
+
+    def __init__(self, value: SSAValue, exponent: SSAValue):
+        super().__init__(operands=[value, exponent], result_types=[value.type])
+
+
+@irdl_op_definition
 class FirstLanesOp(IRDLOperation):
     """The mask whose lane i is on where i < count."""
 

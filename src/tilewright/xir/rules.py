@@ -129,6 +129,15 @@ def _lanes(op: Operation) -> Iterator[Fault]:
         yield "index-type", f"{op.name} gives {op.results[0].type}"
 
 
+def _scale(op: Operation) -> Iterator[Fault]:
+    value, exponent, result = op.operands[0].type, op.operands[1].type, op.results[0].type
+    if value != result or lanes_of(value) != lanes_of(exponent):
+        yield "same-type", f"{op.name} of {value} and {exponent} gives {result}"
+    value, exponent = scalar_of(value), scalar_of(exponent)
+    if not _is(value, "float") or not _is(exponent, "int") or bits(value) != bits(exponent):
+        yield "scale-types", f"{op.name} of {value} by {exponent}"
+
+
 def _first_lanes(op: Operation) -> Iterator[Fault]:
     yield from _index(op, op.operands[0])
     if scalar_of(op.results[0].type) != I1:
@@ -316,6 +325,7 @@ RULES: Mapping[type[Operation], Rule] = MappingProxyType(
         ops.GatherOp: _gather,
         ops.ScatterOp: _scatter,
         ops.AtomicOp: _atomic,
+        ops.ScaleOp: _scale,
         ops.LineOffsetOp: _line_offset,
         ops.LanesOp: _lanes,
         ops.FirstLanesOp: _first_lanes,

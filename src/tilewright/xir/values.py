@@ -100,6 +100,14 @@ def _copysign(_: Operation) -> Compute:
     return np.copysign
 
 
+def _scale(_: Operation) -> Binary:
+    def scale(value: Array, exponent: Array) -> Array:
+        with np.errstate(all="ignore"):
+            return np.ldexp(value, exponent)
+
+    return scale
+
+
 def _compare_integers(op: Operation) -> Binary:
     name = ("eq", "ne", "lt", "le", "gt", "ge", "lt", "le", "gt", "ge")[cast(arith.CmpiOp, op).predicate.value.data]
     unsigned = cast(arith.CmpiOp, op).predicate.value.data >= 6
@@ -277,6 +285,7 @@ VALUES: Mapping[type[Operation], Callable[[Operation], Compute]] = MappingProxyT
         vector.ExtractOp: _extract,
         vector.InsertOp: _insert,
         vector.ShuffleOp: _shuffle,
+        ops.ScaleOp: _scale,
         ops.LanesOp: _lanes,
         ops.FirstLanesOp: _first_lanes,
         ops.FoldLanesOp: _fold_lanes,

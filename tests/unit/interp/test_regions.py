@@ -8,7 +8,7 @@ from tilewright import interp
 from tilewright.core.dtypes import f32, i32, i64
 from tilewright.core.errors import EffectError, InternalError
 from tilewright.ir.attrs import Policy
-from tilewright.ir.ops.regions import KernelOp
+from tilewright.ir.ops.regions import KernelOp, WhenOp
 from tilewright.ir.ops.tiles import ExtractOp
 from tilewright.ir.types import SpaceAttr
 
@@ -155,3 +155,34 @@ def test_a_rank_zero_map_is_one_point() -> None:
     y = np.zeros(1, "i4")
     interp.run(h.kernel(), [np.asarray([1, 2, 3], "i4"), y])
     assert y[0] == 6
+
+
+@pytest.mark.parametrize("kind", ["serial", "pipeline", "reduce"])
+def test_an_iteration_ends_where_its_condition_is_false(kind: str) -> None:
+    """Carries stay as they are, stores do not happen, and the next iteration goes on."""
+    h = Hand(x=View(i64, (5,)), y=View(i64, (1,)))
+    with h.parallel(space(p=1)) as p:
+        with getattr(h, kind)(space(k=5), h.index(1), h.index(7)) as loop:
+            k = loop.indices[0]
+            h.put(WhenOp(h.do("ne", h.do("floor_mod", k, h.index(2)), h.index(0))))
+            h.set(h.x, [k], loop.carries[0])
+            loop.yields(h.do("add", loop.carries[0], k), loop.carries[0])
+        h.set(h.y, p.indices, h.do("mul", loop.results[0], loop.results[1]))
+    x, y = np.full(5, -1, "i8"), np.zeros(1, "i8")
+    interp.run(h.kernel(), [x, y])
+    assert x.tolist() == [-1, 1, -1, 2, -1]
+    assert y[0] == 5 * 2
+
+
+def test_only_the_innermost_region_ends_its_iteration() -> None:
+    h = Hand(y=View(i64, (1,)))
+    with h.parallel(space(p=1)) as p:
+        with h.serial(space(a=3), h.index(0)) as outer:
+            with h.serial(space(b=4), outer.carries[0]) as inner:
+                h.put(WhenOp(h.do("lt", inner.indices[0], outer.indices[0])))
+                inner.yields(h.do("add", inner.carries[0], h.index(1)))
+            outer.yields(h.do("add", inner.results[0], h.index(100)))
+        h.set(h.y, p.indices, outer.results[0])
+    y = np.zeros(1, "i8")
+    interp.run(h.kernel(), [y])
+    assert y[0] == 300 + 0 + 1 + 2

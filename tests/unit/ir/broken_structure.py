@@ -1,4 +1,4 @@
-"""Broken modules: structure, types of values, kernels, regions, stages and yields."""
+"""Broken modules: structure, types of values, kernels, regions, stages, early ends and yields."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -8,10 +8,11 @@ from xdsl.dialects.test import TestOp
 from xdsl.ir import Block, Region, SSAValue
 
 from tests.unit.ir.making import Make, space, tile, view
-from tilewright.core.dtypes import f32
+from tilewright.core.dtypes import boolean, f32
 from tilewright.ir.ops.access import LoadElementOp, LoadOp
 from tilewright.ir.ops.elementwise import AddOp, NegOp
-from tilewright.ir.ops.regions import KernelOp, ParallelOp, PipelineOp, SerialOp, StageOp, YieldOp
+from tilewright.ir.ops.memory import MemoryAllocOp
+from tilewright.ir.ops.regions import KernelOp, ParallelOp, PipelineOp, SerialOp, StageOp, WhenOp, YieldOp
 from tilewright.ir.ops.tiles import ConstantOp, MapOp
 from tilewright.ir.types import I64, MemoryType, TileType, ViewType, element_attr
 
@@ -188,6 +189,43 @@ def stage_unnamed(m: Make) -> None:
         m.put(StageOp(""))
 
 
+def when_place(m: Make) -> None:
+    with m.parallel((1, 2)):
+        m.put(WhenOp(m.const(1, boolean)))
+
+
+def when_in_map(m: Make) -> None:
+    with m.inside(m.put(MapOp(TILE))):
+        with m.carrying(SerialOp(space((1, 2)))):
+            m.put(WhenOp(m.const(1, boolean)))
+        m.put(YieldOp([m.const(0, f32)]))
+
+
+def when_late(m: Make) -> None:
+    with m.carrying(SerialOp(space((1, 2)))):
+        m.put(LoadOp(m.args[0], [m.const()], TILE))
+        m.put(WhenOp(m.const(1, boolean)))
+
+
+def when_twice(m: Make) -> None:
+    with m.carrying(SerialOp(space((1, 2)))):
+        condition = m.const(1, boolean)
+        m.put(WhenOp(condition))
+        m.put(WhenOp(condition))
+
+
+def when_type(m: Make) -> None:
+    with m.carrying(SerialOp(space((1, 2)))):
+        m.put(WhenOp(m.const(1)))
+
+
+def when_state(m: Make) -> None:
+    with m.parallel((1, 2)):
+        made = m.put(MemoryAllocOp(MEMORY))
+        with m.carrying(SerialOp(space((1, 2)), [made.state])):
+            m.put(WhenOp(m.const(1, boolean)))
+
+
 def yield_missing(m: Make) -> None:
     m.put(ParallelOp(space((1, 2))))
 
@@ -239,6 +277,12 @@ BROKEN: Mapping[str, Callable[[Make], object]] = MappingProxyType(
         "V-STAGE-2": stage_twice,
         "V-STAGE-3": stage_late,
         "V-STAGE-4": stage_unnamed,
+        "V-WHEN-1": when_place,
+        "V-WHEN-2": when_in_map,
+        "V-WHEN-3": when_late,
+        "V-WHEN-4": when_twice,
+        "V-WHEN-5": when_type,
+        "V-WHEN-6": when_state,
         "V-YIELD-1": yield_missing,
         "V-YIELD-2": yield_count,
         "V-YIELD-3": yield_types,

@@ -78,6 +78,11 @@ def _broadcast(b: XirBuilder):
 
 
 @breaks
+def scale_types(b: XirBuilder):
+    b.insert(ops.ScaleOp(b.const(f32, 1.0), b.i64(1)))
+
+
+@breaks
 def lane_number(b: XirBuilder):
     b.extract(b.const(V4, 1.0), 4)
 

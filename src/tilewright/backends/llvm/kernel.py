@@ -25,6 +25,8 @@ from tilewright.passes.pipelines import CANONICAL
 from tilewright.xir.passes.pipelines import CPU_PIPELINE, PassRecord, run_pipeline
 from tilewright.xir.text import print_module
 
+_SCALING_BITS = 512  # vectors of this size are AVX-512's, which scales them by powers of two
+
 __all__ = ["CompiledKernel", "CpuReport", "compile_kernel", "overlapping"]
 
 
@@ -114,7 +116,7 @@ def compile_kernel(
     records = run_pipeline(lowered.module, CPU_PIPELINE)
     with during("emitting LLVM"):
         scheduled = schedule(lowered.module)
-        source = emit_module(lowered.module, scheduled)
+        source = emit_module(lowered.module, scheduled, scales=target.vector_bits == _SCALING_BITS)
     report = CpuReport(trace, decided, records, scheduled)
     _dump(options.name or kernel.name, tiles, lowered, source)
     return _compiled(lowered, report, source, options.name or kernel.name, assumed)

@@ -58,11 +58,14 @@ class CostTerms:
         )
 
 
-def score(work: Work, model: CostModel, *, programs: int, block: int, packet: int, workers: int) -> CostTerms:
+def score(
+    work: Work, model: CostModel, *, programs: int, block: int, packet: int, workers: int, uneven: bool = False
+) -> CostTerms:
     """P programs in blocks of B, packets of W, on H workers.
 
     With h = min(blocks, H) workers at work, Q packets and waves of blocks:
     a*Q/h + m*Q/h + dispatch*waves + max(0, issued - Q/h)*(a + m). Not finite when a coefficient overflows it.
+    `uneven` says that programs differ in their work: the last block may then be the longest, and others wait for it.
     """
     if not programs:
         return CostTerms(0.0, 0.0, 0.0, 0.0)
@@ -72,6 +75,8 @@ def score(work: Work, model: CostModel, *, programs: int, block: int, packet: in
     waves = -(-blocks // active)
     issued = waves * -(-min(programs, block) // packet)
     excess = max(0.0, issued - packets / active) * (work.arithmetic + work.memory)
+    if uneven and active > 1:
+        excess += -(-min(programs, block) // packet) * (work.arithmetic + work.memory)
     share = packets / active
     return CostTerms(work.arithmetic * share, work.memory * share, model.block_dispatch * waves, excess)
 

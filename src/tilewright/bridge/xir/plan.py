@@ -35,7 +35,7 @@ from tilewright.core.errors import PlanError
 from tilewright.core.machine import Machine
 from tilewright.ir.kernel import Kernel
 from tilewright.ir.location import span_of
-from tilewright.ir.ops.regions import CarryingOp, ParallelOp, RegionOp
+from tilewright.ir.ops.regions import CarryingOp, ParallelOp, RegionOp, WhenOp
 from tilewright.ir.ops.tiles import MapOp
 from tilewright.ir.types import DimAttr, is_tile, space_of
 
@@ -275,12 +275,19 @@ def _bytes(dtype: str, count: int) -> int:
 
 
 def _fixed_dims(space: _Space, lanes: Program | Element) -> tuple[frozenset[int], str | None]:
-    """The dimensions that carry the asked-for label."""
-    if isinstance(lanes, Program) or not lanes.axis:
+    """The dimensions that carry the asked-for label, or why the lanes cannot be."""
+    if isinstance(lanes, Program):
+        return frozenset(), "programs of one packet would skip different iterations" if _skips(space) else None
+    if not lanes.axis:
         return frozenset(), None
     dims = {dim.number: dim for op in space.root.walk() for dim in _dims_of(op)}
     labelled = frozenset(number for number, dim in dims.items() if space.kernel.label(dim) == lanes.axis)
     return labelled, None if labelled else f"no axis is called {lanes.axis}"
+
+
+def _skips(space: _Space) -> bool:
+    """Whether programs may skip iterations, and so differ in their work."""
+    return any(isinstance(op, WhenOp) for op in space.structure.position)
 
 
 def _dims_of(op: Operation) -> Iterator[DimAttr]:
@@ -321,7 +328,8 @@ def _weigh(space: _Space, choice: _Choice, order: tuple[int, ...], block: int, w
         return Rejection(choice.lanes, order, block, reason)
     programs = space.root.space.volume
     workers = max(space.threads, 1)
-    terms = score(work, space.options.cost, programs=programs, block=block, packet=packet, workers=workers)
+    shape = {"programs": programs, "block": block, "packet": packet, "workers": workers}
+    terms = score(work, space.options.cost, **shape, uneven=_skips(space))
     if not isfinite(terms.total):
         return Rejection(choice.lanes, order, block, "its cost is not a finite number")
     return Candidate(choice.lanes, order, block, terms)

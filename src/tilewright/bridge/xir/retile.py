@@ -23,22 +23,30 @@ from tilewright.ir.rewrite import PassRecord, TilePass, Trace, run_pipeline
 from tilewright.ir.types import DimAttr, SpaceAttr, ViewType, dtype_of, space_of, view_type
 from tilewright.passes.clip_axes import ClipAxes
 from tilewright.passes.coalesce_axes import CoalesceAxes
+from tilewright.passes.decide_comparisons import DecideComparisons
 from tilewright.passes.dissolve_loops import DissolveLoops
 from tilewright.passes.erase_dead_code import EraseDeadCode
 from tilewright.passes.fold_constants import FoldConstants
+from tilewright.passes.guard_iterations import GuardIterations
 from tilewright.passes.merge_equal_values import MergeEqualValues
 from tilewright.passes.strip_axis import StripAxis, why_not_strippable
 
 __all__ = ["FORGET_BLOCKS", "assumed_disjoint", "keeps_tiles", "retile", "strips"]
 
 FORGET_BLOCKS: tuple[TilePass, ...] = (
+    GuardIterations(),  # before dissolving, which must see what the iterations of a loop skip
     DissolveLoops(),
     CoalesceAxes(),  # after dissolving, so that a loop index is no longer in the way
     FoldConstants(),  # the indices that became 0
     EraseDeadCode(),
     ClipAxes(),  # after folding, so that origins are plain
 )
-AFTER_STRIPS: tuple[TilePass, ...] = (FoldConstants(), MergeEqualValues(), EraseDeadCode())
+AFTER_STRIPS: tuple[TilePass, ...] = (
+    FoldConstants(),
+    DecideComparisons(),  # in the final tiles, whose blocks may all lie inside
+    MergeEqualValues(),
+    EraseDeadCode(),
+)
 
 _CONTRACTION_BLOCK = 64
 _FLAT_BLOCK = 4096

@@ -1,4 +1,4 @@
-"""The kernel and the four structured regions, the pipeline stage cut and the yield."""
+"""The kernel and the four structured regions, the pipeline stage cut, the early end of an iteration and the yield."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -9,6 +9,7 @@ from xdsl.irdl import (
     IRDLOperation,
     ParsePropInAttrDict,
     irdl_op_definition,
+    operand_def,
     opt_prop_def,
     prop_def,
     region_def,
@@ -87,6 +88,11 @@ class CarryingOp(RegionOp):
     @property
     def carries(self) -> tuple[SSAValue, ...]:
         return tuple(self.body.block.args[self.space.rank :])
+
+    @property
+    def when(self) -> "WhenOp | None":
+        """What ends an iteration of this region early, if anything does."""
+        return next((op for op in self.body.block.ops if isinstance(op, WhenOp)), None)
 
 
 def _carrying_body(space: SpaceAttr, inits: Sequence[SSAValue]) -> Region:
@@ -200,6 +206,22 @@ class StageOp(IRDLOperation):
 
     def __init__(self, label: str):
         super().__init__(operands=[], result_types=[], properties={"label": StringAttr(label)})
+
+
+@irdl_op_definition
+class WhenOp(IRDLOperation):
+    """Ends the iteration here where the condition is false: the carried values stay as they are and nothing that
+    follows happens.
+
+    Stands at most once, directly in the body of a region that carries, after pure scalar operations and stages only.
+    """
+
+    name = "tile.when"
+    condition = operand_def(ANY)
+    assembly_format: ClassVar[str | None] = "$condition attr-dict `:` type($condition)"
+
+    def __init__(self, condition: SSAValue):
+        super().__init__(operands=[condition], result_types=[])
 
 
 @irdl_op_definition

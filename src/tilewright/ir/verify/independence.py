@@ -12,7 +12,7 @@ from tilewright.core.codes.effects import RACING_STORE
 from tilewright.core.diagnostics import Label
 from tilewright.ir.location import span_of
 from tilewright.ir.ops.access import StoreElementOp, StoreOp
-from tilewright.ir.ops.regions import CarryingOp, ParallelOp, RegionOp, YieldOp
+from tilewright.ir.ops.regions import CarryingOp, ParallelOp, RegionOp, WhenOp, YieldOp
 from tilewright.ir.ops.tiles import MapOp
 from tilewright.ir.types import AxisAttr, ViewType, tile_type, view_type
 from tilewright.ir.verify.rule import Findings, Rule
@@ -32,6 +32,7 @@ class Dependences:
         self._pending: dict[int, int] = {}  # the bit of a carrying region -> what its carried values depend on
         self._axes: list[tuple[ParallelOp, AxisAttr, int]] = []  # axes of extent > 1 around the current operation
         self._dead = 0  # enclosing regions of volume 0
+        self._conditions: list[int] = []  # what decides whether an iteration goes on, for each region around
         self._stores: list[tuple[Operation, int, tuple[tuple[ParallelOp, AxisAttr, int], ...]]] = []
 
     def enter(self, op: Operation) -> None:
@@ -41,6 +42,7 @@ class Dependences:
             self._define_arguments(op, inherited)
             return
         self._dead += op.space.volume == 0
+        self._conditions.append(0)
         for arg, axis in zip(op.indices, op.space.axes, strict=False):
             self._of[arg] = self._index_bit(op, axis) if isinstance(op, ParallelOp) else 0
         if isinstance(op, CarryingOp):
@@ -55,6 +57,7 @@ class Dependences:
         """After the body of `op`."""
         if isinstance(op, RegionOp):
             self._dead -= op.space.volume == 0
+            self._conditions.pop()
         if isinstance(op, ParallelOp):
             self._axes = [entry for entry in self._axes if entry[0] is not op]
 
@@ -64,6 +67,8 @@ class Dependences:
         match op:
             case YieldOp():
                 self._yield(op, depends)
+            case WhenOp():
+                self._conditions[-1] |= depends
             case StoreOp():
                 address = [*op.origin, *([op.mask] if op.mask is not None else [])]
                 self._store(op, view_type(op.view), address, tile_type(op.value).space.volume)
@@ -89,7 +94,10 @@ class Dependences:
 
     def _store(self, op: Operation, view: ViewType, address: list[SSAValue], volume: int) -> None:
         if volume and view.space.volume and not self._dead and self._axes:
-            self._stores.append((op, self._union(address), tuple(self._axes)))
+            depends = self._union(address)
+            for condition in self._conditions:
+                depends |= condition
+            self._stores.append((op, depends, tuple(self._axes)))
 
     def _yield(self, op: YieldOp, depends: int) -> None:
         """Carried values depend on all that any of them is given: coarser than needed, and sound."""

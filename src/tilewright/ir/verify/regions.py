@@ -1,22 +1,25 @@
-"""Rules of the kernel, the structured regions, stages and yields."""
+"""Rules of the kernel, the structured regions, stages, early ends of iterations and yields."""
 
 from collections.abc import Sequence
+from itertools import takewhile
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, Block, Operation
 
 from tilewright.core.codes.effects import MISPLACED_STAGE, PIPELINE_POLICY
 from tilewright.ir.effects import tree_effect
+from tilewright.ir.ops.elementwise import ElementwiseOp
 from tilewright.ir.ops.regions import (
     CarryingOp,
     KernelOp,
     PipelineOp,
     RegionOp,
     StageOp,
+    WhenOp,
     YieldOp,
 )
-from tilewright.ir.ops.tiles import MapOp, ScanOp
-from tilewright.ir.types import MemoryStateType, ViewType, element_of, is_element, tile_type
+from tilewright.ir.ops.tiles import ConstantOp, MapOp, ScanOp
+from tilewright.ir.types import BOOL, MemoryStateType, ViewType, element_of, is_element, is_tile, tile_type
 from tilewright.ir.verify.rule import Findings, Rule, malformed, op_text, typed
 from tilewright.ir.verify.shapes import is_index, is_numeric_value
 from tilewright.ir.verify.values import check_space
@@ -43,6 +46,12 @@ STAGE_PLACE = Rule(
 STAGE_TWICE = Rule("V-STAGE-2", MISPLACED_STAGE, "two stages of one pipeline are called {label!r}")
 STAGE_LATE = Rule("V-STAGE-3", MISPLACED_STAGE, "{op} has an effect before the first stage of its pipeline")
 STAGE_UNNAMED = Rule("V-STAGE-4", MISPLACED_STAGE, "a stage has no name")
+WHEN_PLACE = malformed("V-WHEN-1", "a when does not stand directly in the body of a region that carries")
+WHEN_IN_MAP = malformed("V-WHEN-2", "a when stands in the body of a {op}")
+WHEN_LATE = malformed("V-WHEN-3", "{op} stands before the when of its region, where only scalars are computed")
+WHEN_TWICE = malformed("V-WHEN-4", "the body of {op} has more than one when")
+WHEN_TYPE = typed("V-WHEN-5", "the condition of a when is {kind}, not a boolean")
+WHEN_STATE = malformed("V-WHEN-6", "{op} carries the state of a memory past a when")
 YIELD_MISSING = malformed("V-YIELD-1", "the body of {op} does not end in a yield")
 YIELD_COUNT = malformed("V-YIELD-2", "the body of {op} yields {given} values, not {expected}")
 YIELD_TYPES = typed("V-YIELD-3", "the body of {op} yields {given}, not {expected}")
@@ -52,7 +61,8 @@ YIELD_PLACE = malformed("V-YIELD-5", "a yield stands outside of every body")
 RULES = (
     KERNEL_NAME, KERNEL_TWICE, PARAMETER_COUNT, PARAMETER_TWICE, PARAMETER_KIND, LABEL_TABLE, KERNEL_PLACE, BODY_ARGS,
     BODY_INDEX, CARRY_TYPES, CARRY_COUNT, CARRY_KIND, WINDOW, INTERVAL, STAGE_PLACE, STAGE_TWICE, STAGE_LATE,
-    STAGE_UNNAMED, YIELD_MISSING, YIELD_COUNT, YIELD_TYPES, YIELD_EARLY, YIELD_PLACE,
+    STAGE_UNNAMED, WHEN_PLACE, WHEN_IN_MAP, WHEN_LATE, WHEN_TWICE, WHEN_TYPE, WHEN_STATE, YIELD_MISSING, YIELD_COUNT,
+    YIELD_TYPES, YIELD_EARLY, YIELD_PLACE,
 )  # fmt: skip
 
 
@@ -137,6 +147,40 @@ def check_stage(op: StageOp, found: Findings) -> None:
     """A stage stands directly in a pipeline's body."""
     if not isinstance(op.parent_op(), PipelineOp):
         found.add(STAGE_PLACE, op, label=op.label.data)
+
+
+def check_when(op: WhenOp, found: Findings) -> None:
+    """The condition is a scalar, and the iteration has done nothing yet."""
+    if op.condition.type != BOOL:
+        found.add(WHEN_TYPE, op, kind=found.type(op.condition.type))
+    region = op.parent_op()
+    if not isinstance(region, CarryingOp):
+        found.add(WHEN_PLACE, op)
+        return
+    around = _pure_body_around(region)
+    if around is not None:
+        found.add(WHEN_IN_MAP, op, op=op_text(around))
+    if region.when is not op:
+        found.add(WHEN_TWICE, op, op=op_text(region))
+    if any(isinstance(carry.type, MemoryStateType) for carry in region.carries):
+        found.add(WHEN_STATE, op, op=op_text(region))
+    for before in takewhile(lambda other: other is not op, region.body.block.ops):
+        if not may_precede_when(before):
+            found.add(WHEN_LATE, before, op=op_text(before))
+
+
+def may_precede_when(op: Operation) -> bool:
+    """Whether the operation may stand before the `when` of a region: constants and arithmetic of scalars, stages."""
+    if isinstance(op, StageOp):
+        return True
+    return isinstance(op, ConstantOp | ElementwiseOp) and not any(is_tile(v) for v in (*op.operands, *op.results))
+
+
+def _pure_body_around(op: Operation) -> Operation | None:
+    parent = op.parent_op()
+    while parent is not None and not isinstance(parent, MapOp | ScanOp):
+        parent = parent.parent_op()
+    return parent
 
 
 def check_terminator(owner: Operation, block: Block, found: Findings) -> None:

@@ -20,6 +20,7 @@ from tilewright.ir.ops.regions import (
     ReduceOp,
     SerialOp,
     StageOp,
+    WhenOp,
     YieldOp,
 )
 from tilewright.ir.ops.tiles import ConstantOp, ExtractOp, MapOp, MmaOp, ScanOp
@@ -37,6 +38,7 @@ from tilewright.ir.verify.regions import (
     check_stage,
     check_stages,
     check_terminator,
+    check_when,
     check_yield,
 )
 from tilewright.ir.verify.rule import Findings, op_text
@@ -54,6 +56,7 @@ _LOCAL: Mapping[type[Operation], Callable[[Any, Findings], None]] = MappingProxy
         PipelineOp: check_region,
         ReduceOp: check_region,
         StageOp: check_stage,
+        WhenOp: check_when,
         YieldOp: check_yield,
         ConstantOp: check_constant,
         MapOp: check_map,

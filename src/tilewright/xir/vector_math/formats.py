@@ -8,6 +8,7 @@ from types import MappingProxyType
 from xdsl.dialects.builtin import f32, f64, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
+from tilewright.xir import ops
 from tilewright.xir.builder import XirBuilder
 from tilewright.xir.types import lanes_of, scalar_of, vector_of
 from tilewright.xir.vector_math import polynomials
@@ -114,10 +115,8 @@ class Lanes:
         return b.bitcast(b.shl(b.add(n, self.int_(fmt.bias)), self.int_(fmt.mantissa)), fmt.element)
 
     def scaled(self, x: SSAValue, n: SSAValue) -> SSAValue:
-        """`x * 2**n` rounded once, for an x near 1 and any n up to twice the exponent range: in two steps."""
-        b = self.b
-        half = b.shrsi(n, self.int_(1))
-        return b.fmul(b.fmul(x, self.power_of_two(half)), self.power_of_two(b.sub(n, half)))
+        """`x * 2**n` rounded once, for an x near 1 and any n up to twice the exponent range."""
+        return self.b.insert(ops.ScaleOp(x, n)).result
 
     def split(self, x: SSAValue) -> tuple[SSAValue, SSAValue]:
         """Of a positive normal x: an integer e and m = x / 2**e in [sqrt(1/2), sqrt(2))."""

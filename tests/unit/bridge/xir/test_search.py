@@ -218,6 +218,15 @@ def test_score_by_hand() -> None:
     assert terms.total == pytest.approx(10 * 13 / 3 + 4 * 13 / 3 + 256 + (8 - 13 / 3) * 14)
 
 
+def test_the_last_of_uneven_blocks_may_be_the_longest() -> None:
+    sizes = {"programs": 128, "packet": 1, "workers": 2}
+    even, uneven = (score(Work(1.0, 1.0), MODEL, block=64, **sizes, uneven=each) for each in (False, True))
+    assert uneven.imbalance - even.imbalance == 64 * 2
+    assert score(Work(1.0, 1.0), MODEL, block=8, **sizes, uneven=True).imbalance == 8 * 2
+    alone = score(Work(1.0, 1.0), MODEL, block=64, programs=128, packet=1, workers=1, uneven=True)
+    assert alone.imbalance == 0
+
+
 def test_more_workers_than_blocks_and_no_programs_at_all() -> None:
     terms = score(Work(1.0, 1.0), MODEL, programs=8, block=32, packet=8, workers=64)
     assert terms == CostTerms(1.0, 1.0, 128.0, 0.0)

@@ -14,6 +14,7 @@ from tilewright.backends.llvm.emit.represent import constant_value, is_storage_f
 from tilewright.backends.llvm.flags import NONE, Flags
 from tilewright.backends.llvm.text import Function
 from tilewright.backends.llvm.values import Value, constant
+from tilewright.xir import ops
 from tilewright.xir.builder import CMPF, CMPI
 
 __all__ = ["ARITHMETIC", "NO_SIGNED_ZEROS", "PAIRS"]
@@ -131,6 +132,25 @@ def _fma(cx: Emitter, op: Operation) -> None:
     cx.define(op.results[0], cx.f.fma(a, b, c))
 
 
+_SCALED_BITS = 512
+"""Vectors of this size are scaled by one instruction where there is one: AVX-512 has it."""
+
+
+def _scale(cx: Emitter, op: Operation) -> None:
+    """By one instruction, or in two steps: half of the exponent each, so that only the second product is rounded."""
+    value, exponent = cx.values(op.operands)
+    bits = value.type.element.bits
+    if cx.scales and bits * value.type.lanes == _SCALED_BITS:
+        cx.define(op.results[0], cx.f.ldexp(value, exponent))
+        return
+    f, mantissa = cx.f, {32: 23, 64: 52}[bits]
+    half = f.ashr(exponent, constant(exponent.type, 1))
+    for part in (half, f.sub(exponent, half)):
+        biased = f.add(part, constant(exponent.type, (1 << (bits - mantissa - 2)) - 1))
+        value = f.fmul(value, f.bitcast(f.shl(biased, constant(exponent.type, mantissa)), value.type))
+    cx.define(op.results[0], value)
+
+
 def _constant(cx: Emitter, op: Operation) -> None:
     cx.define(op.results[0], constant_value(op.results[0].type, op.properties["value"]))
 
@@ -168,6 +188,7 @@ ARITHMETIC: Rules = MappingProxyType(
         **{kind: partial(_integer_binary, build) for kind, build in _INTEGER_BINARY.items()},
         arith.NegfOp: _negate,
         math.FmaOp: _fma,
+        ops.ScaleOp: _scale,
         arith.ConstantOp: _constant,
         arith.CmpiOp: _compare_integers,
         arith.CmpfOp: _compare_floats,

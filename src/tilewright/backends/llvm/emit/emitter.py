@@ -29,8 +29,9 @@ def type_of(value: SSAValue) -> Type:
 class Emitter:
     """The state that rules work on: `f` writes instructions, `value` reads operands, `define` names results."""
 
-    def __init__(self, f: Function, schedule: Schedule, rules: Rules) -> None:
+    def __init__(self, f: Function, schedule: Schedule, rules: Rules, *, scales: bool) -> None:
         self.f = f
+        self.scales = scales  # whether the target scales full vectors by powers of two
         self.schedule = schedule
         self.scratch: Value = NULL  # the block of this worker; functions get buffers as arguments and need none
         self._rules = rules

@@ -43,26 +43,29 @@ def kernel_symbol(name: str) -> str:
     return "kernel." + re.sub(r"[^A-Za-z0-9_.]", "_", name)
 
 
-def emit_module(module: ModuleOp, schedule: Schedule) -> str:
-    """The LLVM text of an expanded and scheduled module. Raises UnsupportedError (TW441) where a rule is missing."""
+def emit_module(module: ModuleOp, schedule: Schedule, *, scales: bool = False) -> str:
+    """The LLVM text of an expanded and scheduled module. `scales` says that the target has AVX-512.
+
+    Raises UnsupportedError (TW441) where a rule is missing.
+    """
     out = Module()
     for op in module.body.block.ops:
         if isinstance(op, ops.FuncOp):
-            _function(out, op, schedule)
+            _function(out, op, schedule, scales=scales)
         elif isinstance(op, ops.KernelOp):
-            _kernel(out, op, schedule)
+            _kernel(out, op, schedule, scales=scales)
             _launch(out, op)
     return out.text()
 
 
-def _function(out: Module, op: ops.FuncOp, schedule: Schedule) -> None:
+def _function(out: Module, op: ops.FuncOp, schedule: Schedule, *, scales: bool) -> None:
     body = op.body.block
     ending = body.last_op
     kinds = [type_of(value) for value in ending.operands] if ending is not None else []
     parameters = [Parameter(f"a{argument.index}", type_of(argument)) for argument in body.args]
     name, result = FUNCTION_PREFIX + op.sym_name.data, returned_type(kinds) if kinds else VOID
     f = out.function(name, parameters, result, linkage=INTERNAL, attributes=("noinline",))
-    cx = Emitter(f, schedule, RULES)
+    cx = Emitter(f, schedule, RULES, scales=scales)
     for argument, value in zip(body.args, f.arguments, strict=True):
         cx.define(argument, value)
     _return(f, cx.values(cx.block(body)))
@@ -77,11 +80,11 @@ def _return(f: Function, values: list[Value]) -> None:
         f.ret(f.aggregate(values))
 
 
-def _kernel(out: Module, op: ops.KernelOp, schedule: Schedule) -> None:
+def _kernel(out: Module, op: ops.KernelOp, schedule: Schedule, *, scales: bool) -> None:
     parameters = [Parameter("context", PTR, ("nonnull",)), Parameter("task", I64), Parameter("worker", I64)]
     f = out.function(kernel_symbol(op.sym_name.data), parameters)
     context, task, worker = f.arguments
-    cx = Emitter(f, schedule, RULES)
+    cx = Emitter(f, schedule, RULES, scales=scales)
     *buffers, index = op.body.block.args
     for position, buffer in enumerate(buffers):
         cx.define(buffer, _word(f, context, position))

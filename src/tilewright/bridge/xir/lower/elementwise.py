@@ -118,17 +118,29 @@ def _on_coords(cx: Lowering, op: ops.ElementwiseOp, operands: Sequence[Val]) -> 
             return None
 
 
+_TURNED: Mapping[type[ops.CompareOp], type[ops.CompareOp]] = {
+    ops.LtOp: ops.GtOp,
+    ops.LeOp: ops.GeOp,
+    ops.GtOp: ops.LtOp,
+    ops.GeOp: ops.LeOp,
+}
+
+
 def _compare_lanes(cx: Lowering, op: ops.CompareOp, a: Coord, b: Coord) -> Val | None:
-    """`base + lane < limit` is the mask of the first lanes, when neither side can wrap."""
+    """`base + lane < limit` is the mask of the first lanes, when neither side can wrap; from either side."""
+    kind, moving, still = type(op), op.lhs, op.rhs
+    if b.step == 1:
+        kind, moving, still, a, b = _TURNED[kind], still, moving, b, a
     if a.step != 1 or not b.is_uniform or cx.program_lanes:
         return None
-    left, right = interval_of(op.lhs), interval_of(op.rhs)
+    left, right = interval_of(moving), interval_of(still)
     if left is None or right is None or not right.may_subtract(left):
         return None
-    strict = isinstance(op, ops.LtOp | ops.GeOp)
     limit = cx.builder.sub(b.base, a.base)
-    below = cx.builder.first_lanes(limit if strict else cx.builder.add(limit, 1), cx.width)
-    return below if isinstance(op, ops.LtOp | ops.LeOp) else cx.builder.not_(below)
+    if kind in (ops.LeOp, ops.GtOp):
+        limit = cx.builder.add(limit, 1)
+    below = cx.builder.first_lanes(limit, cx.width)
+    return below if kind in (ops.LtOp, ops.LeOp) else cx.builder.not_(below)
 
 
 # ---- rules by tables

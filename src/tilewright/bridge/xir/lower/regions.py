@@ -2,7 +2,8 @@
 one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import takewhile
 
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -28,7 +29,12 @@ __all__ = ["lower_block", "lower_operation"]
 
 def lower_block(cx: Lowering, block: Block) -> None:
     """Every operation of a region body, where it stands."""
-    for op in block.ops:
+    _lower_operations(cx, block.ops)
+
+
+def _lower_operations(cx: Lowering, ops: Iterable[Operation]) -> None:
+    """Operations of one body, in their order."""
+    for op in ops:
         with cx.located(op):
             lower_operation(cx, op)
 
@@ -154,10 +160,33 @@ def _body(
 ) -> tuple[SSAValue, ...]:
     for i, value in zip(scalars, carries, strict=True):
         cx.env[op.carries[i]] = from_carry(value, op.carries[i])
-    lower_block(cx, op.body.block)
+    when = op.when
+    if when is None:
+        return _rest_of_body(cx, op, op.body.block.ops, scalars)
+    _lower_operations(cx, takewhile(lambda other: other is not when, op.body.block.ops))
+    with cx.builder.if_(cx.ssa(scalar_value(cx, when.condition)), [value.type for value in carries]) as branch:
+        branch.yield_(_rest_of_body(cx, op, _after(when), scalars))
+    if carries:
+        with branch.orelse() as unchanged:
+            unchanged.yield_(carries)
+    return branch.results
+
+
+def _rest_of_body(
+    cx: Lowering, op: regions.CarryingOp, ops: Iterable[Operation], scalars: Sequence[int]
+) -> tuple[SSAValue, ...]:
+    _lower_operations(cx, ops)
     values = yielded(op.body.block.last_op)
     _tiles_home(cx, op, values)
     return tuple(as_carry(cx, scalar_value(cx, values[i])) for i in scalars)
+
+
+def _after(op: Operation) -> Iterator[Operation]:
+    """What follows an operation in its body."""
+    following = op.next_op
+    while following is not None:
+        yield following
+        following = following.next_op
 
 
 def _tiles_home(cx: Lowering, op: regions.CarryingOp, values: Sequence[SSAValue]) -> None:

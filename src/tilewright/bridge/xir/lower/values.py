@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from xdsl.ir import Block, Operation, SSAValue
 
+from tilewright.analysis.folds import ClosedFold, closed_fold_of
 from tilewright.analysis.ranges import interval_of
 from tilewright.bridge.xir.flow import is_anchored
 from tilewright.bridge.xir.lower import elementwise as rules
@@ -22,8 +23,9 @@ from tilewright.bridge.xir.lower.access import (
 from tilewright.bridge.xir.lower.context import Lowering, Val, register_type
 from tilewright.bridge.xir.lower.coords import Coord
 from tilewright.bridge.xir.records import Storage
+from tilewright.core.codes.internal import PLAN_BROKEN
 from tilewright.core.codes.unsupported import OP_NOT_ON_ROUTE
-from tilewright.core.errors import UnsupportedError
+from tilewright.core.errors import InternalError, UnsupportedError
 from tilewright.ir.attrs import Policy
 from tilewright.ir.location import span_of
 from tilewright.ir.ops import elementwise, regions, tiles
@@ -48,6 +50,8 @@ __all__ = [
 ]
 
 Point = tuple[Coord, ...]
+
+_SHORT_FOLD = 8  # operations of a fold whose steps are cheaper than waiting for them
 
 
 def tile_value(cx: Lowering, value: SSAValue, point: Point) -> Val:
@@ -176,7 +180,48 @@ def settle_scalars(cx: Lowering, op: Operation) -> None:
 def run_region(cx: Lowering, op: regions.CarryingOp) -> tuple[Val, ...]:
     """The ordered loops of a region with scalar carries. All yielded values are computed before any is replaced."""
     inits = tuple(as_carry(cx, scalar_value(cx, value)) for value in op.inits)
+    chains = _chains(cx, op)
+    if chains > 1:
+        return (from_carry(_in_chains(cx, op, chains, inits[0]), op.inits[0]),)
     return tuple(from_carry(value, init) for value, init in zip(_axis_loop(cx, op, 0, inits), op.inits, strict=True))
+
+
+def _chains(cx: Lowering, op: regions.CarryingOp) -> int:
+    """How many running values a short fold of maxima keeps: with one, every step waits for the one before.
+
+    Starting each from the seed is right, since a maximum does not mind what it meets twice.
+    """
+    around = op.parent_op()
+    fold = closed_fold_of(around) if isinstance(around, tiles.MapOp) else None
+    if not isinstance(fold, ClosedFold) or fold.merge not in ("max", "min") or not fold.may_permute:
+        return 1
+    if op.space.rank != 1 or sum(1 for _ in op.walk()) > _SHORT_FOLD:
+        return 1
+    return next((n for n in range(cx.plan.options.fold_partials, 1, -1) if op.space.volume % n == 0), 1)
+
+
+def _in_chains(cx: Lowering, op: regions.CarryingOp, chains: int, init: SSAValue) -> SSAValue:
+    """The fold with element i in chain i % chains, and the chains met at the end."""
+    value = yielded(op.body.block.last_op)[0]
+    with cx.loop(0, op.space.volume, chains, (init,) * chains) as loop:
+        following: list[SSAValue] = []
+        for chain, carried in enumerate(loop.carries):
+            index = Coord(cx.builder.add(loop.index, chain))
+            with cx.scope({op.indices[0]: index, op.carries[0]: from_carry(carried, op.carries[0])}):
+                following.append(as_carry(cx, scalar_value(cx, value)))
+        loop.yield_(following)
+    total, *others = loop.results
+    for other in others:
+        pair = [from_carry(each, value) for each in (total, other)]
+        total = as_carry(cx, rules.apply(cx, _merge_step(value), pair))
+    return total
+
+
+def _merge_step(value: SSAValue) -> elementwise.BinaryOp:
+    """The operation that updates the carry of a closed fold."""
+    if not isinstance(value.owner, elementwise.BinaryOp):
+        raise InternalError(PLAN_BROKEN.at(span_of(value), what="a closed fold has no update"))
+    return value.owner
 
 
 def _axis_loop(cx: Lowering, op: regions.CarryingOp, axis: int, carries: tuple[SSAValue, ...]) -> tuple[SSAValue, ...]:

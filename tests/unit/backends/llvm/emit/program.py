@@ -23,7 +23,8 @@ GUARD = 64  # bytes on both sides of every array that must not change
 class Program:
     """A kernel under construction: `p.b` writes it, `p.machine` and `p.interpreted` run it."""
 
-    def __init__(self, *buffers: tuple[Attribute, int], tasks: int = 1) -> None:
+    def __init__(self, *buffers: tuple[Attribute, int], tasks: int = 1, scales: bool = False) -> None:
+        self.scales = scales
         self.kernel = KernelOp("k", [BufferType.of(element, extent) for element, extent in buffers], tasks)
         self.module = ModuleOp([self.kernel])
         self.b = XirBuilder(self.kernel.body.block)
@@ -39,7 +40,7 @@ class Program:
         return self._schedule
 
     def text(self) -> str:
-        return emit_module(self.module, self.scheduled())
+        return emit_module(self.module, self.scheduled(), scales=self.scales)
 
     def interpreted(self, *arrays: Array) -> list[Array]:
         self.scheduled()

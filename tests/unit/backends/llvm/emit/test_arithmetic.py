@@ -12,11 +12,12 @@ from xdsl.ir import Attribute, SSAValue
 
 from tests.unit.backends.llvm.emit.program import Program, agree
 from tilewright.backends.llvm.emit.module import RULES
+from tilewright.backends.llvm.machine import host_machine
 from tilewright.core.errors import InternalError, UnsupportedError
 from tilewright.numerics.arrays import Array
 from tilewright.xir.builder import CMPF, CMPI, XirBuilder
 from tilewright.xir.catalogue import PURE, READS, TRANSCENDENTAL
-from tilewright.xir.ops import LaneIdOp
+from tilewright.xir.ops import LaneIdOp, ScaleOp
 from tilewright.xir.types import vector_of
 from tilewright.xir.values import storage_dtype
 
@@ -190,3 +191,23 @@ def test_an_operation_without_rule_is_refused_by_name() -> None:
 def test_the_table_covers_the_catalogue() -> None:
     missing = (PURE | READS) - TRANSCENDENTAL - {LaneIdOp} - set(RULES)
     assert not missing
+
+
+@pytest.mark.parametrize("scales", [False, True])
+@pytest.mark.parametrize(("kind", "whole", "lanes"), [(f32, i32, 16), (f32, i32, 4), (f32, i32, 1), (f64, i64, 8)])
+def test_scaling_rounds_once_into_subnormals_and_beyond(
+    kind: Attribute, whole: Attribute, lanes: int, scales: bool
+) -> None:
+    """In two steps and in one instruction: the same bits."""
+    if scales and host_machine().vector_bits < 512:
+        return
+    span = 151 if kind == f32 else 1076
+    exponents = np.arange(-span, span, dtype=storage_dtype(whole))
+    exponents = np.resize(exponents, -(-len(exponents) // lanes) * lanes)
+    values = np.resize(np.array([1.0, 0.7071, 1.4142, 1.0000001, np.nan], storage_dtype(kind)), len(exponents))
+    p = Program((kind, len(values)), (whole, len(values)), scales=scales)
+    with p.b.for_(0, len(values), lanes) as loop:
+        value, exponent = (p.b.load(buffer, loop.index, lanes) for buffer in p.buffers)
+        p.b.store(p.b.insert(ScaleOp(value, exponent)).result, p.buffers[0], loop.index)
+    agree(p, [values, exponents])
+    assert ("llvm.ldexp" in p.text()) == (scales and lanes > 4)
