@@ -11,6 +11,7 @@ import pytest
 
 from tests.differential import (
     kernels_carries,
+    kernels_columns,
     kernels_folds,
     kernels_fusion,
     kernels_lanes,
@@ -31,6 +32,7 @@ from tilewright.xir.passes.pipelines import CPU_PIPELINE, run_pipeline
 KERNELS: dict[str, Kernel] = {
     **route_kernels.KERNELS,
     **kernels_carries.KERNELS,
+    **kernels_columns.KERNELS,
     **kernels_folds.KERNELS,
     **kernels_fusion.KERNELS,
     **kernels_lanes.KERNELS,

@@ -351,6 +351,7 @@ def _notes(space: _Space, choice: _Choice) -> Iterator[str]:
     for position, nest in choice.decisions.nests.items():
         loops = " x ".join(_label(space, dim) for dim in nest.axes) or "one point"
         lanes = "scalar" if nest.lane is None else f"{nest.width} lanes along {_label(space, nest.lane)}"
+        lanes += f", {nest.copies} vectors at once" if nest.copies > 1 else ""
         line = span_of(operations[position]).line
         yield f"line {line}: {nest.what} over {loops}, {lanes}"
     for position, item in choice.decisions.contracts.items():

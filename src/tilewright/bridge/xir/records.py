@@ -61,7 +61,8 @@ class Place:
 class NestPlan:
     """One loop nest: axes from outermost to innermost.
 
-    `lane` is the vectorised dimension; `fold` says that lanes are folded.
+    `lane` is the vectorised dimension; `fold` says that lanes are folded. A fold along other dimensions is computed for
+    `copies` neighbouring vectors at once.
     """
 
     what: str
@@ -69,6 +70,7 @@ class NestPlan:
     lane: int | None
     width: int
     fold: bool = False
+    copies: int = 1
 
 
 @dataclass(frozen=True, slots=True)
