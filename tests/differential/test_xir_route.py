@@ -17,6 +17,7 @@ from tests.differential import (
     kernels_lanes,
     kernels_products,
     kernels_snapshots,
+    kernels_squares,
     route_kernels,
 )
 from tilewright.bridge.xir.lower.kernel import lower
@@ -38,6 +39,7 @@ KERNELS: dict[str, Kernel] = {
     **kernels_lanes.KERNELS,
     **kernels_products.KERNELS,
     **kernels_snapshots.KERNELS,
+    **kernels_squares.KERNELS,
 }
 WAYS: dict[str, tuple[Machine, XirOptions, bool]] = {
     "avx512": (GENERIC_AVX512, XirOptions(), False),

@@ -7,9 +7,10 @@ from xdsl.ir import Operation, SSAValue
 
 from tilewright.analysis.affine import affine_of
 from tilewright.analysis.folds import ClosedFold, closed_fold_of
-from tilewright.bridge.xir.flow import is_anchored, tile_operands
+from tilewright.bridge.xir.flow import is_anchored
 from tilewright.bridge.xir.layout import Layouts, access_weight, lane_price, nest_plan, width_for
 from tilewright.bridge.xir.records import NestPlan
+from tilewright.bridge.xir.squares import inlined
 from tilewright.bridge.xir.streams import Stream, read_streams
 from tilewright.ir.ops import elementwise, regions, tiles
 from tilewright.ir.ops.access import LoadOp, StoreOp, UpdateOp
@@ -112,20 +113,10 @@ def _side_by_side(layouts: Layouts, op: tiles.MapOp, nest: NestPlan) -> NestPlan
         return nest
     (fold,) = folds
     extent = next(axis.extent for axis in op.space.axes if axis.dim.number == nest.lane)
-    code = sum(1 for _ in fold.walk()) + len(_inlined(layouts, op, set()))
+    code = sum(1 for _ in fold.walk()) + len(inlined(layouts.placement, op, set()))
     registers = layouts.machine.vector_registers // (2 * len(fold.inits))
     copies = min(extent // nest.width, registers, _OPERATIONS // code)
     return replace(nest, copies=max(copies, 1))
-
-
-def _inlined(layouts: Layouts, op: Operation, found: set[Operation]) -> set[Operation]:
-    """The operations that computing one element repeats."""
-    for value in tile_operands(op):
-        owner = value.owner
-        if isinstance(owner, Operation) and owner not in found and not _kept(layouts, value):
-            found.add(owner)
-            _inlined(layouts, owner, found)
-    return found
 
 
 def _horizontal(layouts: Layouts, fold: ClosedFold) -> NestPlan | None:

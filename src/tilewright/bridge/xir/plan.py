@@ -26,7 +26,7 @@ from tilewright.bridge.xir.memories import memory_storages
 from tilewright.bridge.xir.nests import plan_nests
 from tilewright.bridge.xir.options import PROGRAM, Element, Program, XirOptions
 from tilewright.bridge.xir.placement import Placement, place_tiles
-from tilewright.bridge.xir.records import Decisions, LaneChoice, LimitPlan, Storage, stage_of
+from tilewright.bridge.xir.records import Decisions, LaneChoice, LimitPlan, NestPlan, Storage, stage_of
 from tilewright.core.codes.unsupported import NO_CANDIDATE, PLAN_CONFLICT, TOO_MANY_CANDIDATES
 from tilewright.core.dtypes import by_name
 from tilewright.core.errors import PlanError
@@ -352,6 +352,7 @@ def _notes(space: _Space, choice: _Choice) -> Iterator[str]:
         loops = " x ".join(_label(space, dim) for dim in nest.axes) or "one point"
         lanes = "scalar" if nest.lane is None else f"{nest.width} lanes along {_label(space, nest.lane)}"
         lanes += f", {nest.copies} vectors at once" if nest.copies > 1 else ""
+        lanes += "".join(_turned(space, nest))
         line = span_of(operations[position]).line
         yield f"line {line}: {nest.what} over {loops}, {lanes}"
     for position, item in choice.decisions.contracts.items():
@@ -368,6 +369,14 @@ def _notes(space: _Space, choice: _Choice) -> Iterator[str]:
         if place is not None and is_tile(value) and _stands(value):
             kept = "inline" if place.inline else f"buffer {place.storage}"
             yield f"%{number} (line {span_of(value).line}): {kept}: {place.reason}"
+
+
+def _turned(space: _Space, nest: NestPlan) -> Iterator[str]:
+    if nest.across is not None:
+        tiles = ", ".join(f"%{read.value}" for read in nest.turned)
+        yield f", in squares with {_label(space, nest.across)} that turn {tiles}"
+    if nest.refused:
+        yield f", gathers because {nest.refused}"
 
 
 def _stands(value: SSAValue) -> bool:

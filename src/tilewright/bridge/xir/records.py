@@ -5,7 +5,17 @@ from dataclasses import dataclass, field
 
 from tilewright.ir.layout_attr import LayoutAttr
 
-__all__ = ["ContractPlan", "Decisions", "LaneChoice", "LimitPlan", "NestPlan", "Place", "Storage", "stage_of"]
+__all__ = [
+    "ContractPlan",
+    "Decisions",
+    "LaneChoice",
+    "LimitPlan",
+    "NestPlan",
+    "Place",
+    "Storage",
+    "TurnedRead",
+    "stage_of",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +68,22 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
+class TurnedRead:
+    """A tile that is loaded along the dimension across the lanes and turned: its number, and the dimension of the nest
+    that each of its axes moves with (None: it stays at 0).
+    """
+
+    value: int
+    dims: tuple[int | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class NestPlan:
     """One loop nest: axes from outermost to innermost.
 
     `lane` is the vectorised dimension; `fold` says that lanes are folded. A fold along other dimensions is computed for
-    `copies` neighbouring vectors at once.
+    `copies` neighbouring vectors at once. With an `across` the two innermost dimensions go in squares, and the tiles in
+    `turned` are read along it; `refused` says why not, where there was something to turn.
     """
 
     what: str
@@ -71,6 +92,9 @@ class NestPlan:
     width: int
     fold: bool = False
     copies: int = 1
+    across: int | None = None
+    turned: tuple[TurnedRead, ...] = ()
+    refused: str = ""
 
 
 @dataclass(frozen=True, slots=True)

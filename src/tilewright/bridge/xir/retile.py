@@ -12,6 +12,7 @@ from xdsl.ir import Operation
 from tilewright.analysis.limits import extent_of
 from tilewright.bridge.xir.admission import admit
 from tilewright.bridge.xir.options import Program, XirOptions
+from tilewright.bridge.xir.squares import dims_across
 from tilewright.core.abi import Usage
 from tilewright.ir.effects import usage
 from tilewright.ir.kernel import Kernel
@@ -42,6 +43,7 @@ AFTER_STRIPS: tuple[TilePass, ...] = (FoldConstants(), MergeEqualValues(), Erase
 _CONTRACTION_BLOCK = 64
 _FLAT_BLOCK = 4096
 _COLUMN_BLOCK = 256
+_ACROSS_BLOCK = 64  # of an axis that loads lie along: squares of lanes, and whole lines of narrow elements
 _REGISTER_TILE = (8, 16)  # rows, and columns of one vector
 _LANES = 16
 _READ = 0.5  # vector operations that reading an element of an operand counts for
@@ -94,8 +96,10 @@ def _wanted(root: regions.ParallelOp, dims: list[DimAttr], threads: int) -> Iter
         yield from _tasks(root, dims, threads)
         return
     block = _CONTRACTION_BLOCK if _has(root, tiles.MmaOp) else 1
+    across = {dim for op in root.walk() if isinstance(op, StoreOp) for dim in dims_across(op)}
     for place, dim in enumerate(dims[:-1]):
         size = block if place == len(dims) - 2 else 1
+        size = max(size, _ACROSS_BLOCK) if dim in across else size
         if extent_of(root, dim) > size:
             yield StripAxis(dim.number, size)
     if len(dims) == 1:
