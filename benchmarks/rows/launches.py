@@ -55,7 +55,8 @@ def _alternating(rounds: int) -> list[float]:
     return _microseconds(both, rounds, per_call=2)
 
 
-def _through_a_stream(rounds: int) -> list[float]:
+def _through_a_stream(count: int, rounds: int) -> list[float]:
+    """A dispatch of `count` in a row, from the first to the end of the last."""
     device = tw.create_device("simd")
     shader = tile.compile(device, add_vectors.capture(*[tile.tensor_shape(ELEMENTS)] * 3))
     arrays = _arrays(ELEMENTS)
@@ -64,12 +65,14 @@ def _through_a_stream(rounds: int) -> list[float]:
     stream << a.copy_from(arrays[0]) << b.copy_from(arrays[1]) << tw.synchronize()
 
     def launch() -> None:
-        stream << shader(a, b, c).dispatch() << tw.synchronize()
+        for _ in range(count):
+            stream << shader(a, b, c).dispatch()
+        stream << tw.synchronize()
 
     launch()
     stream << c.copy_to(arrays[2]) << tw.synchronize()
     _checked(arrays)
-    return _microseconds(launch, rounds)
+    return _microseconds(launch, rounds, per_call=count)
 
 
 def _in_parallel(task: str, rounds: int) -> list[float]:
@@ -86,7 +89,9 @@ def _cost(name: str, measure: Callable[[int], list[float]], limit: float, thread
 ROWS: tuple[Row, ...] = (
     _cost(f"add of {ELEMENTS}, direct call", direct_call, 1.0),
     _cost(f"add of {ELEMENTS}, two signatures in turn", _alternating, 1.0),
-    _cost(f"add of {ELEMENTS}, through a stream", _through_a_stream, 5.0, threads=2),  # the caller and the stream's
+    # two threads: the caller's and the stream's
+    _cost(f"add of {ELEMENTS}, through a stream", partial(_through_a_stream, 1000), 5.0, threads=2),
+    _cost(f"add of {ELEMENTS}, through a stream, each waited for", partial(_through_a_stream, 1), 5.0, threads=2),
     _cost("launch of two empty tasks", partial(_in_parallel, "nothing"), 2.0, threads=2),
     _cost("launch of two tasks that meet", partial(_in_parallel, "meet"), 2.0, threads=2),
 )

@@ -85,7 +85,7 @@ def test_every_row_has_a_bar_and_every_mean_a_group() -> None:
         ("row sum", 5),
         ("attention", 12),
         ("general programs", 10),
-        ("launches", 5),
+        ("launches", 6),
         ("compiling", 13),
         ("bounds of bug reports", 8),
     ],

@@ -137,7 +137,7 @@ def in_xir(name: str, threads: int) -> Array:
     """What the XIR interpreter makes of the module that the device compiles."""
     kernel = Kernel(captured(name).module.clone(), name)
     run_tile_passes(kernel.module, CANONICAL)
-    kernel, _ = retile(kernel, threads)
+    kernel, _ = retile(kernel, threads, host_machine())
     lowered = lower(kernel, plan(kernel, host_machine(), threads=threads))
     run_pipeline(lowered.module, CPU_PIPELINE)
     arrays = arguments(name)

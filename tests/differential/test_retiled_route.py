@@ -21,7 +21,7 @@ SHAPES = [(0, 3, 4), (3, 0, 4), (3, 4, 0), (1, 1, 1), (1, 40, 9), (3, 70, 7), (5
 
 def computed(kernel: Kernel, machine: Machine, threads: int) -> list[Array]:
     """What the retiled kernel leaves in the arguments."""
-    cut, _ = retile(kernel, threads)
+    cut, _ = retile(kernel, threads, machine)
     lowered = lower(cut, plan(cut, machine, threads=threads))
     run_pipeline(lowered.module, CPU_PIPELINE)
     arrays = arguments(kernel.parameters)

@@ -5,11 +5,11 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from inspect import currentframe
-from itertools import islice
-from types import CodeType, FrameType
+from sys import _getframe  # pyright: ignore[reportPrivateUsage]
+from types import CodeType
+from typing import cast
 
-__all__ = ["UNKNOWN", "Span", "source_line", "user_span"]
+__all__ = ["UNKNOWN", "Span", "Trace", "source_line", "span_of", "user_span", "user_trace"]
 
 _PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 _MAX_CALLERS = 5
@@ -70,45 +70,74 @@ def character_column(text: str, byte_column: int) -> int:
     return len(text.encode()[: byte_column - 1].decode(errors="replace")) + 1
 
 
+Trace = tuple[CodeType | int, ...]
+"""Running user code, innermost first: code objects, each followed by the offset of its current instruction. A span in
+raw form, for what is written down a million times and shown once; flat, because Python's garbage collection looks at
+every tuple.
+"""
+
+
 def user_span() -> Span:
     """The expression that runs now in the innermost frame outside this package, with its calling user frames.
 
     Returns `UNKNOWN` when no such frame exists. Without column tables (`-X no_debug_ranges`) only the line is known.
     """
-    frames = list(islice(_user_frames(currentframe()), _MAX_CALLERS + 1))
+    return span_of(user_trace())
+
+
+def user_trace() -> Trace:
+    """What `span_of` makes the `user_span` of this moment from. The caller itself is of this package."""
+    try:
+        frame = _getframe(2)
+    except ValueError:
+        return ()
+    found: list[CodeType | int] = []
+    while frame is not None:
+        code = frame.f_code
+        try:
+            owner = _OWNERS[id(code)]
+        except KeyError:
+            owner = _owner(code, frame.f_globals.get("__name__"))
+        if owner is _USER:
+            found += code, frame.f_lasti
+            if len(found) > 2 * _MAX_CALLERS:
+                break
+        elif owner is _MACHINE:
+            break
+        frame = frame.f_back
+    return tuple(found)
+
+
+def span_of(trace: Trace) -> Span:
+    """The span of a trace; `UNKNOWN` when it is empty."""
     span: Span | None = None
-    for frame in reversed(frames):
-        span = _frame_span(frame, span)
+    for code, offset in zip(trace[-2::-2], trace[::-2], strict=True):
+        span = _code_span(cast("CodeType", code), cast("int", offset), span)
     return span or UNKNOWN
 
 
-def _user_frames(frame: FrameType | None) -> Iterator[FrameType]:
-    while frame is not None and not _is_machinery(frame):
-        if not _is_ours(frame):
-            yield frame
-        frame = frame.f_back
+_USER, _OURS, _MACHINE = "user", "ours", "machinery"
+# Tables of the code that was seen on the stack: whose it is by its identity, and what keeps that identity its own.
+_OWNERS: dict[int, str] = {}
+_SEEN: list[CodeType] = []
+_MOST_SEEN = 10_000
 
 
-def _is_machinery(frame: FrameType) -> bool:
-    return _top_package(frame) in _MACHINERY
+def _owner(code: CodeType, module: str | None) -> str:
+    top, file = (module or "").partition(".")[0], code.co_filename
+    # Methods that `dataclass` wrote for this package have `<string>` for their file.
+    ours = file.startswith(_PACKAGE) or (file == "<string>" and top == "tilewright")
+    owner = _MACHINE if top in _MACHINERY else _OURS if ours else _USER
+    if len(_SEEN) < _MOST_SEEN:  # a program that makes code without end pays for the look-up
+        _SEEN.append(code)
+        _OWNERS[id(code)] = owner
+    return owner
 
 
-def _is_ours(frame: FrameType) -> bool:
-    """Code of this package, methods that `dataclass` wrote for it included, whose file is `<string>`."""
-    file = frame.f_code.co_filename
-    return file.startswith(_PACKAGE) or (file == "<string>" and _top_package(frame) == "tilewright")
-
-
-def _top_package(frame: FrameType) -> str:
-    module: str = frame.f_globals.get("__name__") or ""
-    return module.partition(".")[0]
-
-
-def _frame_span(frame: FrameType, caller: Span | None) -> Span:
-    code = frame.f_code
-    index = frame.f_lasti // 2
+def _code_span(code: CodeType, offset: int, caller: Span | None) -> Span:
+    index = offset // 2
     line, end_line, column, end_column = _positions(_ByIdentity(code))[index] if index >= 0 else _NOWHERE
-    line = line or frame.f_lineno
+    line = line or code.co_firstlineno
     if column is None or end_column is None or end_line is None:
         return Span(code.co_filename, line, 0, line, 0, code.co_qualname, caller)
     return Span(code.co_filename, line, column + 1, end_line, end_column + 1, code.co_qualname, caller)

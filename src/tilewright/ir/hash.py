@@ -22,7 +22,7 @@ def structural_hash(module: Operation) -> str:
     """SHA-256 (hexadecimal) of the module's meaning; equal across processes."""
     walk = _Walk()
     walk.operation(module)
-    return digest(*walk.tokens)
+    return digest(repr(walk.tokens))  # numbers, texts and bytes, each spelled in its own way; one by one takes longer
 
 
 class _Walk:

@@ -25,109 +25,24 @@ from .transfer import CopyCommand, DownloadCommand, UploadCommand, copy, downloa
 __all__ = ["Buffer", "BufferView"]
 
 
-class Buffer:
-    """`size` elements of `dtype` on one device, one-dimensional; 0 elements are a buffer too.
-
-    Made by `Device.create_buffer`. The memory is given back by `close`, by leaving a `with` block, or when the last
-    reference (views and pending commands count) is gone.
-    """
-
-    def __init__(self, context: DeviceContext, dtype: type[DType], size: int) -> None:
-        self.context = context
-        self.dtype = checked_dtype(dtype)
-        self.size = checked_count(size)
-        interface = context.interface
-        native = interface.create_buffer(self.size * dtype.itemsize)
-        self.native: NativeBuffer = native
-        self.label = f"buffer {native.handle} ({size} x {dtype.name})"
-        self.lifetime = Lifetime(context.monitor, self.label, lambda: interface.destroy_buffer(native), keeps=context)
-        weakref.finalize(self, self.lifetime.close)
-
-    def __repr__(self) -> str:
-        return f"<{'closed ' * self.closed}{self.label} on {self.context.label}>"
-
-    def __len__(self) -> int:
-        return self.size
-
-    def __getitem__(self, index: slice) -> "BufferView":
-        """The view of `[begin:end]`; see `BufferView.__getitem__`."""
-        return self.view()[index]
-
-    @property
-    def size_bytes(self) -> int:
-        return self.size * self.dtype.itemsize
-
-    @property
-    def stride(self) -> int:
-        """Bytes from one element to the next."""
-        return self.dtype.itemsize
-
-    @property
-    def handle(self) -> int:
-        """The number of the native buffer, unique on its device."""
-        return self.native.handle
-
-    @property
-    def address(self) -> int | None:
-        """The host address on devices that have one. Raises DispatchError (TW602) when closed."""
-        self.lifetime.require_open()
-        return self.native.address
-
-    @property
-    def closed(self) -> bool:
-        return self.lifetime.closed
-
-    def view(self, offset: int = 0, count: int | None = None) -> "BufferView":
-        """`count` elements from `offset` on; by default all that follow.
-
-        Raises DispatchError: TW602 closed, TW604 not a count, TW606 out of bounds.
-        """
-        whole = BufferView(self, self.dtype, 0, self.size)
-        if offset == 0 and count is None:
-            self.lifetime.require_open()
-            return whole
-        return whole.subview(offset, count)
-
-    def copy_from(self, source: "object | Buffer | BufferView") -> UploadCommand | CopyCommand:
-        """The command that fills the whole buffer; see `BufferView.copy_from`."""
-        return self.view().copy_from(source)
-
-    def copy_to(self, destination: "object | Buffer | BufferView") -> DownloadCommand | CopyCommand:
-        """The command that reads the whole buffer; see `BufferView.copy_to`."""
-        return self.view().copy_to(destination)
-
-    def close(self) -> None:
-        """Gives the memory back. Harmless when repeated.
-
-        While commands are pending this is an error with validation on (DispatchError, TW603), and without it the
-        memory is given back after the last of them.
-        """
-        self.context.layer.closing(self.lifetime)
-        self.lifetime.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        # An error on its way out must not be replaced by one about a command that it left pending.
-        if error is None:
-            self.close()
-        else:
-            self.lifetime.close()
-
-
 class BufferView:
     """`size` elements of `dtype` from `byte_offset` of a buffer on. A view keeps its buffer."""
 
-    __slots__ = ("buffer", "byte_offset", "dtype", "size")
+    __slots__ = ("_buffer", "byte_offset", "dtype", "size", "size_bytes")
 
-    def __init__(self, buffer: Buffer, dtype: type[DType], byte_offset: int, size: int) -> None:
-        self.buffer = buffer
+    def __init__(self, buffer: "Buffer", dtype: type[DType], byte_offset: int, size: int) -> None:
+        self._buffer = buffer
+        self._cover(dtype, byte_offset, size)
+
+    def _cover(self, dtype: type[DType], byte_offset: int, size: int) -> None:
         self.dtype = dtype
         self.byte_offset = byte_offset
         self.size = size
+        self.size_bytes = size * dtype.itemsize
+
+    @property
+    def buffer(self) -> "Buffer":
+        return self._buffer
 
     def __repr__(self) -> str:
         return f"<{self.label}>"
@@ -140,14 +55,11 @@ class BufferView:
 
         Raises DispatchError: TW602 closed, TW606 out of bounds, TW607 another form of index.
         """
+        self.buffer.lifetime.require_open()
         if not _is_contiguous_slice(index):
             raise DispatchError(SLICE_FORM.at(user_span(), what=self.label, given=repr(index)))
         begin = self._end(index.start, 0)
         return self.subview(begin, max(0, self._end(index.stop, self.size) - begin))
-
-    @property
-    def size_bytes(self) -> int:
-        return self.size * self.dtype.itemsize
 
     @property
     def stride(self) -> int:
@@ -208,24 +120,22 @@ class BufferView:
             )
         return BufferView(self.buffer, dtype, byte_offset, size_bytes // itemsize)
 
-    def copy_from(self, source: "object | Buffer | BufferView") -> UploadCommand | CopyCommand:
+    def copy_from(self, source: "object | BufferView") -> UploadCommand | CopyCommand:
         """The command that fills this view from a host array or from another view.
 
         A host array has the same number of elements and the same element type, in any shape, contiguous in row-major
         order; it is read when the command runs and must not change before. Raises DispatchError, here and not later:
         TW602 closed, TW609 to TW612 the array, TW614 to TW617 the other view.
         """
-        view = _as_view(source)
-        return upload(self, source) if view is None else copy(view, self)
+        return copy(source, self) if isinstance(source, BufferView) else upload(self, source)
 
-    def copy_to(self, destination: "object | Buffer | BufferView") -> DownloadCommand | CopyCommand:
+    def copy_to(self, destination: "object | BufferView") -> DownloadCommand | CopyCommand:
         """The command that copies this view to a host array or to another view.
 
         A host array is written when the command runs: read it after `synchronize`. Raises DispatchError, here and
         not later: TW602 closed, TW609 to TW613 the array, TW614 to TW617 the other view.
         """
-        view = _as_view(destination)
-        return download(self, destination) if view is None else copy(self, view)
+        return copy(self, destination) if isinstance(destination, BufferView) else download(self, destination)
 
     def access(self, usage: Usage, size_bytes: int | None = None) -> Access:
         """A record of touching the first `size_bytes` bytes, by default all."""
@@ -253,12 +163,84 @@ class BufferView:
         return end
 
 
+class Buffer(BufferView):
+    """`size` elements of `dtype` on one device, one-dimensional; 0 elements are a buffer too. It is the
+    view of all of itself.
+
+    Made by `Device.create_buffer`. The memory is given back by `close`, by leaving a `with` block, or when the last
+    reference (views and pending commands count) is gone.
+    """
+
+    def __init__(self, context: DeviceContext, dtype: type[DType], size: int) -> None:
+        self.context = context
+        self._cover(checked_dtype(dtype), 0, checked_count(size))
+        interface = context.interface
+        native = interface.create_buffer(self.size_bytes)
+        self.native: NativeBuffer = native
+        label = f"buffer {native.handle} ({size} x {dtype.name})"
+        self.lifetime = Lifetime(context.monitor, label, lambda: interface.destroy_buffer(native), keeps=context)
+        weakref.finalize(self, self.lifetime.drop)
+
+    def __repr__(self) -> str:
+        return f"<{'closed ' * self.closed}{self.label} on {self.context.label}>"
+
+    @property
+    def buffer(self) -> "Buffer":
+        return self
+
+    @property
+    def label(self) -> str:
+        return self.lifetime.label
+
+    @property
+    def handle(self) -> int:
+        """The number of the native buffer, unique on its device."""
+        return self.native.handle
+
+    @property
+    def address(self) -> int | None:
+        """The host address on devices that have one. Raises DispatchError (TW602) when closed."""
+        self.lifetime.require_open()
+        return self.native.address
+
+    @property
+    def closed(self) -> bool:
+        return self.lifetime.closed
+
+    def view(self, offset: int = 0, count: int | None = None) -> "BufferView":
+        """`count` elements from `offset` on; by default all that follow.
+
+        Raises DispatchError: TW602 closed, TW604 not a count, TW606 out of bounds.
+        """
+        if offset == 0 and count is None:
+            self.lifetime.require_open()
+            return self
+        return self.subview(offset, count)
+
+    def close(self) -> None:
+        """Gives the memory back. Harmless when repeated.
+
+        While commands are pending this is an error with validation on (DispatchError, TW603), and without it the
+        memory is given back after the last of them.
+        """
+        self.context.layer.closing(self.lifetime)
+        self.lifetime.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        # An error on its way out must not be replaced by one about a command that it left pending.
+        if error is None:
+            self.close()
+        else:
+            self.lifetime.close()
+
+
 def _is_contiguous_slice(index: Any) -> bool:
     return isinstance(index, slice) and cast("Any", index).step in (None, 1)
-
-
-def _as_view(side: object) -> BufferView | None:
-    return side.view() if isinstance(side, Buffer) else side if isinstance(side, BufferView) else None
 
 
 def checked_count(value: object) -> int:

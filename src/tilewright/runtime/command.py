@@ -3,11 +3,11 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from tilewright.core.abi import Usage
 from tilewright.core.diagnostics import Diagnostic
-from tilewright.core.source import Span, user_span
+from tilewright.core.source import Span, Trace, span_of, user_trace
 
 from .capability import Capability
 from .fence import Fence, StagedFences
@@ -16,11 +16,10 @@ from .lifetime import Lifetime
 if TYPE_CHECKING:
     from .context import DeviceContext
 
-__all__ = ["Access", "Command", "HostCallback", "Task", "host_callback"]
+__all__ = ["Access", "Command", "FencedTask", "HostCallback", "Task", "host_callback"]
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
+class Access(NamedTuple):
     """What a command does to bytes `begin` to `end` (exclusive) of the buffer with this handle."""
 
     handle: int
@@ -30,88 +29,139 @@ class Access:
     label: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Command(ABC):
-    """One step of a stream, as data: checked when made, may be enqueued any number of times.
+class Task(ABC):
+    """An enqueued command. Is either run or abandoned, once.
 
-    `span` is where the user made it. A command refers strongly to everything it needs.
+    `alone`: it may block, or somebody may wait for its end; it is never run in one go with others.
     """
 
-    span: Span
+    __slots__ = ()
+    alone: bool = False
+    waits: Fence | None = None
+    signals: Fence | None = None
+
+    @property
+    @abstractmethod
+    def command(self) -> "Command": ...
+
+    @property
+    @abstractmethod
+    def accesses(self) -> Sequence[Access]:
+        """What it reads and writes on the device. The same object whenever it is the same."""
+
+    @property
+    @abstractmethod
+    def run(self) -> Callable[[], object]:
+        """What it does, on the stream's thread."""
+
+    @abstractmethod
+    def abandon(self, cause: Diagnostic, /) -> None:
+        """Does not run it; who waits for its signal learns the cause."""
+
+
+# Not frozen, as no class of commands is: what is made for every launch must not cost a call for every field.
+@dataclass(slots=True, eq=False)
+class Command(Task):
+    """One step of a stream, as data: checked when made, never changed, may be enqueued any number of times.
+
+    `trace` is where the user made it. A command refers strongly to everything it needs. One that neither waits nor
+    signals is its own task.
+    """
+
+    trace: Trace
     needs: ClassVar[Capability]
+    fenced: ClassVar[bool] = False
+
+    @property
+    def span(self) -> Span:
+        """The trace as a span."""
+        return span_of(self.trace)
+
+    @property
+    def command(self) -> "Command":
+        return self
 
     @property
     def context(self) -> "DeviceContext | None":
         """The device it belongs to; None: any."""
         return None
 
+    @property
     def resources(self) -> Sequence[Lifetime]:
         """What must stay alive until the command has finished."""
         return ()
 
+    @property
     def accesses(self) -> Sequence[Access]:
-        """What it reads and writes on the device."""
         return ()
 
-    def task(self, _fences: StagedFences, /) -> "Task":
-        """Its enqueued form; signals and waits find their fence here."""
-        return Task(self)
+    @property
+    def run(self) -> Callable[[], object]:
+        return self.execute
+
+    def require_open(self) -> None:
+        """Raises DispatchError (TW602) when a resource is closed."""
+        for lifetime in self.resources:
+            lifetime.require_open()
+
+    def task(self, _fences: StagedFences, /) -> Task:
+        """Its enqueued form; signals and waits, which are `fenced`, find their fence here."""
+        return self
+
+    def abandon(self, _cause: Diagnostic, /) -> None:
+        """Nobody waits for it."""
 
     @abstractmethod
     def describe(self) -> str:
-        """A few words for errors."""
+        """The command in words, for errors."""
 
     @abstractmethod
     def execute(self) -> None:
-        """Runs it on the calling thread."""
+        """Does it now, on this thread."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Task:
-    """One enqueued command. Ends in exactly one of `run` and `abandon`, and in either case in `release`."""
+@dataclass(slots=True, eq=False)
+class FencedTask(Task):
+    """A command that waits for a fence or signals one."""
 
-    command: Command
+    of: Command
     signals: Fence | None = None
     waits: Fence | None = None
+    alone = True
 
-    def run(self) -> None:
+    @property
+    def command(self) -> Command:
+        return self.of
+
+    @property
+    def accesses(self) -> Sequence[Access]:
+        return self.of.accesses
+
+    @property
+    def run(self) -> Callable[[], object]:
+        return self._run
+
+    def _run(self) -> None:
         """Waits, executes, signals."""
         if self.waits is not None:
             self.waits.wait()
-            self.waits.require_given(self.command.span)
-        self.command.execute()
+            self.waits.require_given(self.of.trace)
+        self.of.execute()
         if self.signals is not None:
             self.signals.end()
 
-    def abandon(self, cause: Diagnostic) -> None:
-        """Does not run it; who waits for its signal learns the cause."""
+    def abandon(self, cause: Diagnostic, /) -> None:
         if self.signals is not None:
             self.signals.end(cause)
 
-    def pin(self) -> None:
-        """Keeps its resources from being destroyed, all or none. Raises DispatchError (TW602) for a closed one."""
-        pinned: list[Lifetime] = []
-        try:
-            for lifetime in self.command.resources():
-                lifetime.pin()
-                pinned.append(lifetime)
-        except BaseException:
-            for lifetime in pinned:
-                lifetime.unpin()
-            raise
 
-    def release(self) -> None:
-        """Takes back `pin`."""
-        for lifetime in self.command.resources():
-            lifetime.unpin()
-
-
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class HostCallback(Command):
     """A function that runs on the stream's thread when everything before it has finished."""
 
     function: Callable[[], object]
     needs = Capability.CALLBACK
+    alone = True
 
     def describe(self) -> str:
         return f"the host callback {getattr(self.function, '__qualname__', repr(self.function))}"
@@ -125,4 +175,4 @@ def host_callback(function: Callable[[], object]) -> HostCallback:
 
     It may enqueue more work but not wait for any (TW626). What it raises fails the stream like any command's error.
     """
-    return HostCallback(user_span(), function)
+    return HostCallback(user_trace(), function)

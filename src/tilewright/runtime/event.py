@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 
 from tilewright.core.codes.dispatch import NEVER_SIGNALLED
 from tilewright.core.errors import DispatchError
-from tilewright.core.source import user_span
+from tilewright.core.source import user_span, user_trace
 
 from .buffer import checked_count
 from .capability import Capability
-from .command import Command, Task
+from .command import Command, FencedTask, Task
 from .fence import Fence, FenceHistory, StagedFences
 from .worker import refuse_blocking
 
@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 __all__ = ["Event", "SignalCommand", "TimelineEvent", "WaitCommand"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class _EventCommand(Command):
     event: "Event | TimelineEvent" = field(repr=False)
     value: int | None
+    fenced = True
 
     @property
     def context(self) -> "DeviceContext":
@@ -32,27 +33,27 @@ class _EventCommand(Command):
         """Nothing of its own: the task waits and signals."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class SignalCommand(_EventCommand):
     """Gives a signal when everything before it has finished."""
 
     needs = Capability.SIGNAL
 
     def task(self, fences: StagedFences, /) -> Task:
-        return Task(self, signals=fences.signal(self.event.history, self.value, self.span))
+        return FencedTask(self, signals=fences.signal(self.event.history, self.value, self.trace))
 
     def describe(self) -> str:
         return f"a signal of {self.event.label}"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class WaitCommand(_EventCommand):
     """Holds back everything after it until a signal, of whatever stream, was given."""
 
     needs = Capability.WAIT
 
     def task(self, fences: StagedFences, /) -> Task:
-        return Task(self, waits=fences.wait(self.event.history, self.value, self.span))
+        return FencedTask(self, waits=fences.wait(self.event.history, self.value, self.trace))
 
     def describe(self) -> str:
         return f"a wait for {self.event.label}"
@@ -72,11 +73,11 @@ class Event:
 
     def signal(self) -> SignalCommand:
         """The command that signals."""
-        return SignalCommand(user_span(), self, None)
+        return SignalCommand(user_trace(), self, None)
 
     def wait(self) -> WaitCommand:
         """The command that makes its stream wait for the signal that is newest when the command is enqueued."""
-        return WaitCommand(user_span(), self, None)
+        return WaitCommand(user_trace(), self, None)
 
     def is_completed(self) -> bool:
         """Whether the newest signal was given; False without one. Raises DispatchError (TW623) when it failed."""
@@ -104,11 +105,11 @@ class TimelineEvent:
 
     def signal(self, value: int) -> SignalCommand:
         """The command that signals `value`. Raises DispatchError (TW604) when that is not a whole number."""
-        return SignalCommand(user_span(), self, checked_count(value))
+        return SignalCommand(user_trace(), self, checked_count(value))
 
     def wait(self, value: int) -> WaitCommand:
         """The command that makes its stream wait for `value`. Raises DispatchError (TW604) for no whole number."""
-        return WaitCommand(user_span(), self, checked_count(value))
+        return WaitCommand(user_trace(), self, checked_count(value))
 
     def is_completed(self, value: int) -> bool:
         """Whether the signal for `value` was given; False without one. Raises DispatchError (TW623): it failed."""
@@ -122,7 +123,7 @@ class TimelineEvent:
 def _is_given(context: "DeviceContext", fence: Fence | None) -> bool:
     if fence is None or not fence.done:
         return False
-    fence.require_given(user_span())
+    fence.require_given(user_trace())
     context.layer.observed(fence)
     return True
 
@@ -135,5 +136,5 @@ def _synchronize(context: "DeviceContext", history: FenceHistory, value: int | N
         wanted = "its newest signal" if value is None else f"the value {value}"
         raise DispatchError(NEVER_SIGNALLED.at(user_span(), what=history.label, wanted=wanted))
     fence.wait()
-    fence.require_given(user_span())
+    fence.require_given(user_trace())
     context.layer.observed(fence)

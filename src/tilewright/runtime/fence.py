@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from tilewright.core.codes.dispatch import NEVER_SIGNALLED, SIGNAL_ORDER, UPSTREAM_FAILED
 from tilewright.core.diagnostics import Diagnostic
 from tilewright.core.errors import DispatchError
-from tilewright.core.source import Span
+from tilewright.core.source import Trace, span_of
 
 from .monitor import Monitor
 
@@ -51,11 +51,11 @@ class Fence:
             while not self._done:
                 self._monitor.fences.wait()
 
-    def require_given(self, span: Span) -> None:
-        """Raises DispatchError (TW623) at `span` when the fence failed."""
+    def require_given(self, trace: Trace) -> None:
+        """Raises DispatchError (TW623) at `trace` when the fence failed."""
         if self._cause is not None:
             cause = f"{self._cause.code.id}, {self._cause.message}"
-            raise DispatchError(UPSTREAM_FAILED.at(span, cause=cause))
+            raise DispatchError(UPSTREAM_FAILED.at(span_of(trace), cause=cause))
 
 
 class FenceHistory:
@@ -108,17 +108,17 @@ class StagedFences:
     def __init__(self) -> None:
         self._staged: list[tuple[FenceHistory, int, Fence]] = []
 
-    def signal(self, history: FenceHistory, value: int | None, span: Span) -> Fence:
+    def signal(self, history: FenceHistory, value: int | None, trace: Trace) -> Fence:
         """A new fence with `value`, or the next one for None. Raises DispatchError (TW622) when it does not grow."""
         last = self._last_value(history)
         value = last + 1 if value is None else value
         if value <= last:
-            raise DispatchError(SIGNAL_ORDER.at(span, what=history.label, value=value, last=last))
+            raise DispatchError(SIGNAL_ORDER.at(span_of(trace), what=history.label, value=value, last=last))
         fence = Fence(history.monitor)
         self._staged.append((history, value, fence))
         return fence
 
-    def wait(self, history: FenceHistory, value: int | None, span: Span) -> Fence:
+    def wait(self, history: FenceHistory, value: int | None, trace: Trace) -> Fence:
         """The fence to wait for. Raises DispatchError (TW621) when no such signal was enqueued."""
         own = [(staged, fence) for owner, staged, fence in self._staged if owner is history]
         if value is None:
@@ -127,7 +127,7 @@ class StagedFences:
             fence = history.find(value) or next((fence for staged, fence in own if staged >= value), None)
         if fence is None:
             wanted = "its newest signal" if value is None else f"the value {value}"
-            raise DispatchError(NEVER_SIGNALLED.at(span, what=history.label, wanted=wanted))
+            raise DispatchError(NEVER_SIGNALLED.at(span_of(trace), what=history.label, wanted=wanted))
         return fence
 
     def publish(self) -> None:

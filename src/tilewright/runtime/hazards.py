@@ -9,6 +9,8 @@ one of the two accesses writes. Nothing here depends on timing: the same program
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
+from typing import Protocol
 
 from tilewright.core.abi import Usage
 
@@ -20,15 +22,18 @@ __all__ = ["Clock", "Conflict", "HazardTracker", "RangeMap", "Step"]
 Clock = Mapping[int, int]
 
 _TRIM_ABOVE = 64
+_RECENT = 64
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Protocol):
     """One command as the tracker sees it: waits, accesses, then signals."""
 
-    accesses: Sequence[Access] = ()
-    waits: Fence | None = None
-    signals: Fence | None = None
+    @property
+    def accesses(self) -> Sequence[Access]: ...
+    @property
+    def waits(self) -> Fence | None: ...
+    @property
+    def signals(self) -> Fence | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,37 +118,55 @@ class _Footprint:
         return None
 
 
+class _Stream:
+    """What one stream did, and what it knows of the others.
+
+    `known` is a clock, whose entry for the stream itself is `layer`'s business; it is replaced, never changed.
+    `recent` are the accesses of its latest commands, by their identity, with their newest layer: a command that comes
+    again costs an entry here. The ranges are brought up to date only when another stream's commands meet them.
+    """
+
+    __slots__ = ("host", "known", "layer", "number", "recent")
+
+    def __init__(self, number: int, layer: int) -> None:
+        self.number = number
+        self.layer = layer
+        self.known: Clock = {}
+        self.host: Clock = {}
+        self.recent: dict[int, tuple[Sequence[Access], int]] = {}
+
+    def hear(self, host: Clock) -> None:
+        """Takes over what the host knows, which is a new object whenever it learns."""
+        self.known = _joined(self.known, host)
+        self.host = host
+
+    @property
+    def clock(self) -> Clock:
+        return {**self.known, self.number: self.layer}
+
+
 class HazardTracker:
     """The happens-before model of one device. Not thread-safe: its caller holds the device's lock."""
 
     def __init__(self) -> None:
-        self._host: dict[int, int] = {}
-        self._streams: dict[int, dict[int, int]] = {}
+        self._host: Clock = {}
+        self._streams: dict[int, _Stream] = {}
         self._footprints: dict[int, dict[int, _Footprint]] = {}
 
     def admit(self, stream: int, steps: Sequence[Step]) -> Conflict | None:
         """Takes the next steps of a stream, or returns their first conflict and takes none."""
-        clock = _joined(self._streams.get(stream, {}), self._host)
-        layer = clock.get(stream, 0)
-        clocks: list[dict[int, int]] = []
-        for index, step in enumerate(steps):
-            if step.waits is not None:
-                clock = _joined(clock, step.waits.clock)
-            conflict = self._conflict(stream, clock, index, step)
-            if conflict is not None:
-                return conflict
-            clock = {**clock, stream: layer + index + 1}
-            clocks.append(clock)
-        for step, after in zip(steps, clocks, strict=True):
-            self._record(stream, after[stream], step)
-            if step.signals is not None:
-                step.signals.clock = after
-        self._streams[stream] = clock
-        return None
+        mine = self._streams.get(stream) or self._enter(stream)
+        if mine.host is not self._host:
+            mine.hear(self._host)
+        conflict = self._conflict(mine, steps) if len(self._streams) > 1 else None
+        if conflict is None:
+            for step in steps:
+                self._take(mine, step)
+        return conflict
 
     def clock(self, stream: int) -> Clock:
         """What is finished once everything enqueued on the stream is."""
-        return self._streams.get(stream, {})
+        return self._streams[stream].clock if stream in self._streams else {}
 
     def host_learns(self, clock: Clock) -> None:
         """The host waited: what `clock` says comes before all that is enqueued from now on, on any stream."""
@@ -155,7 +178,7 @@ class HazardTracker:
 
     def stream_ended(self, stream: int) -> None:
         """Nothing more will come from the stream. Forgets it, unless the host has not waited for all of it."""
-        if self._streams.get(stream, {}).get(stream, 0) > self._host.get(stream, 0):
+        if self.clock(stream).get(stream, 0) > self._host.get(stream, 0):
             return
         for footprints in self._footprints.values():
             footprints.pop(stream, None)
@@ -163,26 +186,75 @@ class HazardTracker:
 
     def recorded(self, handle: int) -> int:
         """How many ranges are kept of the buffer's uses."""
+        for stream in self._streams.values():
+            self._fold(stream)
         return sum(len(f.reads) + len(f.writes) for f in self._footprints.get(handle, {}).values())
 
-    def _conflict(self, stream: int, clock: Clock, index: int, step: Step) -> Conflict | None:
+    def _enter(self, stream: int) -> _Stream:
+        entered = self._streams[stream] = _Stream(stream, self._host.get(stream, 0))
+        return entered
+
+    def _conflict(self, mine: _Stream, steps: Sequence[Step]) -> Conflict | None:
+        for other in self._streams.values():
+            if other is not mine and other.layer > mine.known.get(other.number, 0):
+                self._fold(other)
+        known = mine.known
+        for index, step in enumerate(steps):
+            if step.waits is not None:
+                known = _joined(known, step.waits.clock)
+            conflict = self._conflict_of(mine, known, index, step)
+            if conflict is not None:
+                return conflict
+        return None
+
+    def _conflict_of(self, mine: _Stream, known: Clock, index: int, step: Step) -> Conflict | None:
         for access in step.accesses:
             others = self._footprints.get(access.handle, {}) if access.usage else {}
             for other, footprint in others.items():
-                if other == stream:
+                if other == mine.number:
                     continue
-                found = footprint.beyond(clock.get(other, 0), access)
+                found = footprint.beyond(known.get(other, 0), access)
                 if found is not None:
                     return Conflict(index, access, other, *found)
         return None
 
-    def _record(self, stream: int, layer: int, step: Step) -> None:
-        for access in step.accesses:
-            if access.usage and access.begin < access.end:
-                footprints = self._footprints.setdefault(access.handle, {})
-                footprints.setdefault(stream, _Footprint()).record(access, layer, self._host.get(stream, 0))
+    def _take(self, mine: _Stream, step: Step) -> None:
+        mine.layer += 1
+        if step.waits is not None:
+            mine.known = _joined(mine.known, step.waits.clock)
+        accesses = step.accesses
+        if accesses:
+            self._record(mine, accesses)
+        if step.signals is not None:
+            step.signals.clock = mine.clock
+
+    def _record(self, mine: _Stream, accesses: Sequence[Access]) -> None:
+        key = id(accesses)
+        if key not in mine.recent:
+            if len(mine.recent) >= _RECENT:
+                self._fold(mine)
+            for access in accesses:
+                if access.usage and access.begin < access.end:
+                    self._footprints.setdefault(access.handle, {}).setdefault(mine.number, _Footprint())
+        mine.recent[key] = accesses, mine.layer
+
+    def _fold(self, stream: _Stream) -> None:
+        """Brings the ranges up to date, except those of buffers that were destroyed meanwhile."""
+        if not stream.recent:
+            return
+        finished = self._host.get(stream.number, 0)
+        for accesses, layer in sorted(stream.recent.values(), key=itemgetter(1)):
+            for access in accesses:
+                footprint = self._footprints.get(access.handle, {}).get(stream.number)
+                if footprint is not None and access.usage:
+                    footprint.record(access, layer, finished)
+        stream.recent.clear()
 
 
-def _joined(first: Clock, second: Clock) -> dict[int, int]:
+def _joined(first: Clock, second: Clock) -> Clock:
     """The later of the two for every stream."""
-    return {stream: max(first.get(stream, 0), second.get(stream, 0)) for stream in first.keys() | second.keys()}
+    joined = dict(first)
+    for stream, layer in second.items():
+        if layer > joined.get(stream, 0):
+            joined[stream] = layer
+    return joined

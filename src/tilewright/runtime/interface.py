@@ -9,13 +9,16 @@ time on whatever thread it is called from. Two rules bind every backend:
   gone.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from tilewright.core.abi import CompileOptions, KernelMetadata, Report
 
-__all__ = ["AddressableShader", "Binding", "DeviceInterface", "NativeBuffer", "NativeShader", "TileKernelFactory"]
+__all__ = [
+    "AddressableShader", "Binding", "DeviceInterface", "NativeBuffer", "NativeShader", "PreparedShader",
+    "TileKernelFactory",
+]  # fmt: skip
 
 
 class NativeBuffer(Protocol):
@@ -67,6 +70,18 @@ class AddressableShader(NativeShader, Protocol):
 
         Called by many threads at once. Whoever calls keeps the memory alive; it was checked against the metadata, but
         arguments may overlap.
+        """
+        ...
+
+
+@runtime_checkable
+class PreparedShader(Protocol):
+    """The optional ability of a shader to prepare a launch that comes again and again."""
+
+    def prepare(self, addresses: Sequence[int], /) -> Callable[[], object]:
+        """`launch` on arguments that begin at these addresses, as a function without arguments.
+
+        Called while the shader and the memory are alive, by any number of threads at once; keeps neither alive.
         """
         ...
 

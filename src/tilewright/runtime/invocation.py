@@ -18,29 +18,55 @@ from tilewright.core.codes.dispatch import (
 )
 from tilewright.core.diagnostics import Code
 from tilewright.core.errors import DispatchError
-from tilewright.core.source import Span, user_span
+from tilewright.core.source import Span, Trace, span_of, user_span
 from tilewright.numerics.scalars import as_number, packed
 
 from .buffer import Buffer, BufferView
 from .capability import Capability
 from .command import Access, Command
-from .interface import Binding
 from .lifetime import Lifetime
 
 if TYPE_CHECKING:
     from .context import DeviceContext
     from .shader import Shader
 
-__all__ = ["DispatchCommand", "Invocation", "invoke"]
+__all__ = ["Bound", "DispatchCommand", "Invocation", "bind", "checked_views"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
+class Bound:
+    """A shader with checked arguments, as data that keeps neither alive: what a launch needs of them."""
+
+    context: "DeviceContext"
+    lifetimes: Sequence[Lifetime]
+    accesses: Sequence[Access]
+    launch: Callable[[], object]
+    closings: int = -1
+
+    def is_open(self) -> bool:
+        """Whether shader and buffers are. No work while nothing of the device was closed since the last look."""
+        closings = self.context.monitor.closings
+        if self.closings == closings:
+            return True
+        if any(lifetime.closed for lifetime in self.lifetimes):
+            return False
+        self.closings = closings
+        return True
+
+
+@dataclass(slots=True, eq=False)
 class Invocation:
     """A shader with checked arguments. `dispatch()` makes the command."""
 
     shader: "Shader"
-    views: tuple[BufferView, ...]
-    span: Span
+    views: Sequence[BufferView]
+    bound: Bound
+    trace: Trace
+
+    @property
+    def span(self) -> Span:
+        """Where the shader was called."""
+        return span_of(self.trace)
 
     @property
     def dispatch_size(self) -> tuple[int, int, int]:
@@ -49,38 +75,47 @@ class Invocation:
 
     def dispatch(self) -> "DispatchCommand":
         """The command that runs the shader; it may be enqueued any number of times."""
-        return DispatchCommand(self.span, self, tuple(view.binding() for view in self.views))
+        return DispatchCommand(self.trace, self.shader, self.views, self.bound)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class DispatchCommand(Command):
     """One launch of a shader. Keeps the shader and its buffers."""
 
-    invocation: Invocation
-    bindings: tuple[Binding, ...]
+    shader: "Shader"
+    views: Sequence[BufferView]
+    bound: Bound
     needs = Capability.COMPUTE
 
     @property
     def context(self) -> "DeviceContext":
-        return self.invocation.shader.context
+        return self.bound.context
 
+    @property
     def resources(self) -> Sequence[Lifetime]:
-        return self.invocation.shader.lifetime, *(view.buffer.lifetime for view in self.invocation.views)
+        return self.bound.lifetimes
 
+    @property
     def accesses(self) -> Sequence[Access]:
         """The footprint of every argument that the kernel uses, which may be less than the view."""
-        arguments = self.invocation.shader.metadata.arguments
-        pairs = zip(arguments, self.invocation.views, strict=True)
-        return [view.access(argument.usage, argument.minimum_size_bytes) for argument, view in pairs]
+        return self.bound.accesses
+
+    @property
+    def run(self) -> Callable[[], object]:
+        return self.bound.launch
+
+    def require_open(self) -> None:
+        if not self.bound.is_open():
+            Command.require_open(self)
 
     def describe(self) -> str:
-        return f"the dispatch of {self.invocation.shader.metadata.name}"
+        return f"the dispatch of {self.shader.metadata.name}"
 
     def execute(self) -> None:
-        self.invocation.shader.launch(self.bindings)
+        self.bound.launch()
 
 
-def invoke(shader: "Shader", arguments: Sequence[object]) -> Invocation:
+def checked_views(shader: "Shader", arguments: Sequence[object]) -> tuple[BufferView, ...]:
     """Checks a call in this order; every failure names the parameter, what was expected and what was given.
 
     1. the shader is valid and open (TW602); 2. as many arguments as parameters (TW629); 3. each is a Buffer or
@@ -90,42 +125,53 @@ def invoke(shader: "Shader", arguments: Sequence[object]) -> Invocation:
     handle, byte offset and size of each argument, and the dispatch size of the metadata.
     """
     shader.require_valid()
-    span = user_span()
     metadata = shader.metadata
     if len(arguments) != len(metadata.arguments):
         names = ", ".join(f"`{argument.name}`" for argument in metadata.arguments) or "nothing"
         got, expected = len(arguments), len(metadata.arguments)
-        raise DispatchError(ARGUMENT_COUNT.at(span, kernel=metadata.name, names=names, got=got, expected=expected))
+        raise DispatchError(
+            ARGUMENT_COUNT.at(user_span(), kernel=metadata.name, names=names, got=got, expected=expected)
+        )
     views = tuple(
-        _checked(shader, span, index, parameter, given)
+        _checked(shader, index, parameter, given)
         for index, (parameter, given) in enumerate(zip(metadata.arguments, arguments, strict=True))
     )
     if metadata.disjoint_writes:
-        _refuse_overlaps(metadata.name, span, metadata.arguments, views)
-    return Invocation(shader, views, span)
+        _refuse_overlaps(metadata.name, metadata.arguments, views)
+    return views
 
 
-def _checked(shader: "Shader", span: Span, index: int, parameter: KernelArgument, given: object) -> BufferView:
+def bind(shader: "Shader", views: Sequence[BufferView]) -> Bound:
+    """What a launch on these checked views needs."""
+    pairs = zip(shader.metadata.arguments, views, strict=True)
+    return Bound(
+        shader.context,
+        (shader.lifetime, *(view.buffer.lifetime for view in views)),
+        tuple(view.access(argument.usage, argument.minimum_size_bytes) for argument, view in pairs),
+        shader.prepare(tuple(view.binding() for view in views)),
+    )
+
+
+def _checked(shader: "Shader", index: int, parameter: KernelArgument, given: object) -> BufferView:
     def refused(code: Code, got: object, expected: object) -> DispatchError:
         kernel, name, shape = shader.metadata.name, parameter.name, parameter.shape
         return DispatchError(
-            code.at(span, index=index, name=name, kernel=kernel, got=got, expected=expected, shape=shape)
+            code.at(user_span(), index=index, name=name, kernel=kernel, got=got, expected=expected, shape=shape)
         )
 
-    if parameter.is_scalar and not isinstance(given, Buffer | BufferView):
-        return _buffer_of(shader, given, parameter, refused)
-    if not isinstance(given, Buffer | BufferView):
+    if not isinstance(given, BufferView):
+        if parameter.is_scalar:
+            return _buffer_of(shader, given, parameter, refused)
         raise refused(ARGUMENT_KIND, f"a {type(given).__name__}", "a buffer")
-    view = given.view() if isinstance(given, Buffer) else given
-    view.buffer.lifetime.require_open()
-    context = view.buffer.context
+    given.buffer.lifetime.require_open()
+    context = given.buffer.context
     if context is not shader.context:
         raise refused(ARGUMENT_DEVICE, context.label, shader.context.label)
-    if view.dtype != parameter.element:
-        raise refused(ARGUMENT_ELEMENT, view.dtype.name, parameter.element.name)
-    if view.size_bytes < parameter.minimum_size_bytes:
-        raise refused(ARGUMENT_FOOTPRINT, view.size_bytes, parameter.minimum_size_bytes)
-    return view
+    if given.dtype is not parameter.element and given.dtype != parameter.element:
+        raise refused(ARGUMENT_ELEMENT, given.dtype.name, parameter.element.name)
+    if given.size_bytes < parameter.minimum_size_bytes:
+        raise refused(ARGUMENT_FOOTPRINT, given.size_bytes, parameter.minimum_size_bytes)
+    return given
 
 
 def _buffer_of(
@@ -143,9 +189,7 @@ def _buffer_of(
     return buffer.view()
 
 
-def _refuse_overlaps(
-    kernel: str, span: Span, parameters: Sequence[KernelArgument], views: Sequence[BufferView]
-) -> None:
+def _refuse_overlaps(kernel: str, parameters: Sequence[KernelArgument], views: Sequence[BufferView]) -> None:
     arguments = list(zip(range(len(views)), parameters, views, strict=True))
     for (i, first, first_view), (j, second, second_view) in combinations(arguments, 2):
         written = [p.name for p in (first, second) if Usage.WRITE in p.usage]
@@ -155,7 +199,7 @@ def _refuse_overlaps(
             continue
         raise DispatchError(
             ARGUMENT_OVERLAP.at(
-                span,
+                user_span(),
                 kernel=kernel,
                 what=first_view.buffer.label,
                 first_index=i,

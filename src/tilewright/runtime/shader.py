@@ -1,8 +1,9 @@
 """Shaders: compiled kernels of any origin, as the runtime sees them."""
 
 import weakref
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, SupportsFloat
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, SupportsFloat, cast
 
 from tilewright.core.abi import KernelMetadata
 from tilewright.core.diagnostics import Diagnostic, render
@@ -16,17 +17,20 @@ from tilewright.core.errors import (
     ToolchainError,
     UnsupportedError,
 )
+from tilewright.core.source import user_trace
 
 from .buffer import Buffer, BufferView
 from .context import DeviceContext
-from .interface import Binding, NativeShader
-from .invocation import Invocation, invoke
+from .interface import Binding, NativeShader, PreparedShader
+from .invocation import Bound, Invocation, bind, checked_views
 from .lifetime import Lifetime
 
 if TYPE_CHECKING:
     from .device import Device
 
 __all__ = ["RefusedShader", "Shader"]
+
+_KEPT = 8  # calls of one shader that need no second check
 
 
 class Shader:
@@ -42,8 +46,9 @@ class Shader:
         self.native = native
         self.label = f"shader {native.metadata.name}"
         self.lifetime = Lifetime(context.monitor, self.label, native.close, keeps=context)
-        self._launcher = context.layer.shader(native)
-        weakref.finalize(self, self.lifetime.close)
+        self._prepares = native.prepare if isinstance(native, PreparedShader) else None
+        self._calls: dict[tuple[int, ...], Bound] = {}
+        weakref.finalize(self, self.lifetime.drop)
 
     def __repr__(self) -> str:
         state = "closed " if self.closed else "" if self.metadata.error is None else "refused "
@@ -53,13 +58,29 @@ class Shader:
         """Whether it can be called."""
         return self.metadata.error is None and not self.closed
 
-    def __call__(self, *arguments: Buffer | BufferView | SupportsFloat) -> Invocation:
+    def __call__(self, *arguments: BufferView | SupportsFloat) -> Invocation:
         """Checks the arguments and returns the invocation; touches no buffer. A number stands for a scalar parameter.
 
         Raises the error of a falsy shader, and DispatchError: TW602 closed, TW629 to TW634, TW637 and TW638 the
-        arguments; see `tilewright.runtime.invocation.invoke`.
+        arguments; see `tilewright.runtime.invocation.checked_views`.
         """
-        return invoke(self, arguments)
+        trace = user_trace()
+        # Buffers that were found open have not gone meanwhile, so what has their identity is them.
+        known = self._calls.get(tuple(map(id, arguments)))
+        if known is not None and known.is_open():
+            return Invocation(self, cast("tuple[Buffer, ...]", arguments), known, trace)
+        views = checked_views(self, arguments)
+        bound = bind(self, views)
+        if self._prepares is not None and all(type(given) is Buffer for given in arguments):
+            self._remember(tuple(map(id, arguments)), bound)
+        return Invocation(self, views, bound, trace)
+
+    def _remember(self, call: tuple[int, ...], bound: Bound) -> None:
+        with self.context.monitor.lock:
+            self._calls.pop(call, None)  # of buffers that are gone
+            if len(self._calls) == _KEPT:
+                del self._calls[next(iter(self._calls))]
+            self._calls[call] = bound
 
     @property
     def metadata(self) -> KernelMetadata:
@@ -90,9 +111,14 @@ class Shader:
             raise error_of(self.metadata.error)
         self.lifetime.require_open()
 
-    def launch(self, bindings: Sequence[Binding]) -> None:
-        """Runs on the calling thread, as a stream does with checked bindings."""
-        self._launcher.launch(bindings)
+    def prepare(self, bindings: Sequence[Binding]) -> Callable[[], object]:
+        """The launch on checked bindings, as a function that runs it on the calling thread."""
+        prepares = self._prepares
+        if prepares is None:
+            launch = partial(self.native.launch, bindings)
+        else:
+            launch = prepares([cast("int", each.buffer.address) + each.byte_offset for each in bindings])
+        return self.context.layer.launch(launch, bindings)
 
 
 class RefusedShader:

@@ -25,9 +25,12 @@ class Synchronize:
     """What `stream << synchronize()` means."""
 
 
+_SYNCHRONIZE = Synchronize()
+
+
 def synchronize() -> Synchronize:
     """What ends a chain of `<<`: the stream waits, as its method of this name does."""
-    return Synchronize()
+    return _SYNCHRONIZE
 
 
 class Stream:
@@ -52,6 +55,7 @@ class Stream:
         self.label = f"stream {number}"
         self._queue: CommandQueue = context.layer.queue(Worker(context.monitor, self.label), number)
         self._closed = False
+        self._plain: set[type] = set()  # kinds of commands without fences that it takes
         weakref.finalize(self, self._queue.finish)
 
     def __repr__(self) -> str:
@@ -68,17 +72,17 @@ class Stream:
         not a command, TW619 not for a stream of this tag, TW620 list already committed, TW621 wait without signal,
         TW622 signal value that does not grow, TW628 unordered use of the same bytes by another stream (validation).
         """
-        match item:
-            case Synchronize():
-                self.synchronize()
-            case CommandList():
-                self._enqueue(item.take())
-                item.spend()
-            case Command():
-                self._enqueue((item,))
-            case _:
-                given = cast("object", item)
-                raise DispatchError(NOT_A_COMMAND.at(user_span(), type=type(given).__name__, where="a stream"))
+        if type(item) in self._plain:
+            self._enqueue_plain(cast("Command", item))
+        elif isinstance(item, Synchronize):
+            self.synchronize()
+        elif isinstance(item, CommandList):
+            self._enqueue(item.take())
+            item.spend()
+        elif isinstance(cast("object", item), Command):
+            self._enqueue((item,))
+        else:
+            raise DispatchError(NOT_A_COMMAND.at(user_span(), type=type(item).__name__, where="a stream"))
         return self
 
     def synchronize(self) -> None:
@@ -114,29 +118,46 @@ class Stream:
             self._closed = True
             self._queue.finish()
 
+    def _enqueue_plain(self, command: Command) -> None:
+        """As `_enqueue` of one command of a kind that was admitted before."""
+        self._require_open()
+        if command.context is not self.context:
+            self._admit(command)
+        with self.context.monitor.lock:
+            command.require_open()
+            self._queue.submit((command,))
+
     def _enqueue(self, commands: Sequence[Command]) -> None:
         self._require_open()
+        fenced = False
         for command in commands:
             self._admit(command)
+            fenced = fenced or command.fenced
         if not commands:
             return
-        fences = StagedFences()
         with self.context.monitor.lock:
-            tasks = [command.task(fences) for command in commands]
-            _pin_all(tasks)
-            try:
-                self._queue.submit(tasks)
-            except BaseException:
-                for task in tasks:
-                    task.release()
-                raise
-            fences.publish()
+            if fenced:
+                self._submit_with_fences(commands)
+            else:
+                self._submit(commands, commands)
+
+    def _submit_with_fences(self, commands: Sequence[Command]) -> None:
+        fences = StagedFences()
+        self._submit(commands, [command.task(fences) for command in commands])
+        fences.publish()
+
+    def _submit(self, commands: Sequence[Command], tasks: Sequence[Task]) -> None:
+        for command in commands:
+            command.require_open()
+        self._queue.submit(tasks)
 
     def _admit(self, command: Command) -> None:
         if command.needs not in CAPABILITIES[self.tag]:
             raise DispatchError(STREAM_LACKS.at(user_span(), tag=self.tag.value, command=command.describe()))
+        if not command.fenced:
+            self._plain.add(type(command))
         context = command.context
-        if context is not None and context is not self.context:
+        if context is not self.context and context is not None:
             raise DispatchError(
                 OTHER_DEVICE.at(
                     user_span(),
@@ -150,16 +171,3 @@ class Stream:
     def _require_open(self) -> None:
         if self._closed:
             raise DispatchError(USE_AFTER_CLOSE.at(user_span(), what=self.label))
-
-
-def _pin_all(tasks: Sequence[Task]) -> None:
-    """Pins the resources of all tasks or, when one is closed, of none."""
-    pinned: list[Task] = []
-    try:
-        for task in tasks:
-            task.pin()
-            pinned.append(task)
-    except BaseException:
-        for task in pinned:
-            task.release()
-        raise

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tilewright.core.abi import Usage
 from tilewright.core.codes.dispatch import COPY_DTYPE, COPY_OVERLAP, COPY_SIZE, OTHER_DEVICE
 from tilewright.core.errors import DispatchError
-from tilewright.core.source import user_span
+from tilewright.core.source import user_span, user_trace
 
 from .capability import Capability
 from .command import Access, Command
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["CopyCommand", "DownloadCommand", "UploadCommand", "copy", "download", "upload"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class UploadCommand(Command):
     """Host bytes to a view. They are read when the command runs."""
 
@@ -33,9 +33,11 @@ class UploadCommand(Command):
     def context(self) -> "DeviceContext":
         return self.view.buffer.context
 
+    @property
     def resources(self) -> Sequence[Lifetime]:
         return (self.view.buffer.lifetime,)
 
+    @property
     def accesses(self) -> Sequence[Access]:
         return (self.view.access(Usage.WRITE),)
 
@@ -46,7 +48,7 @@ class UploadCommand(Command):
         self.context.interface.upload(self.view.buffer.native, self.view.byte_offset, self.source)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class DownloadCommand(Command):
     """A view to host bytes. They are written when the command runs."""
 
@@ -58,9 +60,11 @@ class DownloadCommand(Command):
     def context(self) -> "DeviceContext":
         return self.view.buffer.context
 
+    @property
     def resources(self) -> Sequence[Lifetime]:
         return (self.view.buffer.lifetime,)
 
+    @property
     def accesses(self) -> Sequence[Access]:
         return (self.view.access(Usage.READ),)
 
@@ -71,7 +75,7 @@ class DownloadCommand(Command):
         self.context.interface.download(self.view.buffer.native, self.view.byte_offset, self.destination)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class CopyCommand(Command):
     """One view to another of the same size, element type and device."""
 
@@ -83,9 +87,11 @@ class CopyCommand(Command):
     def context(self) -> "DeviceContext":
         return self.destination.buffer.context
 
+    @property
     def resources(self) -> Sequence[Lifetime]:
         return self.source.buffer.lifetime, self.destination.buffer.lifetime
 
+    @property
     def accesses(self) -> Sequence[Access]:
         return self.source.access(Usage.READ), self.destination.access(Usage.WRITE)
 
@@ -106,13 +112,13 @@ class CopyCommand(Command):
 def upload(view: "BufferView", array: object) -> UploadCommand:
     """The command that fills `view` from a host array. Raises DispatchError (TW602, TW609 to TW612)."""
     view.buffer.lifetime.require_open()
-    return UploadCommand(user_span(), view, readable_bytes(array, view.dtype, view.size, view.label))
+    return UploadCommand(user_trace(), view, readable_bytes(array, view.dtype, view.size, view.label))
 
 
 def download(view: "BufferView", array: object) -> DownloadCommand:
     """The command that fills a host array from `view`. Raises DispatchError (TW602, TW609 to TW613)."""
     view.buffer.lifetime.require_open()
-    return DownloadCommand(user_span(), view, writable_bytes(array, view.dtype, view.size, view.label))
+    return DownloadCommand(user_trace(), view, writable_bytes(array, view.dtype, view.size, view.label))
 
 
 def copy(source: "BufferView", destination: "BufferView") -> CopyCommand:
@@ -121,26 +127,25 @@ def copy(source: "BufferView", destination: "BufferView") -> CopyCommand:
     TW602 a side is closed, TW614 sizes differ, TW615 element types differ, TW616 the ranges overlap, TW617 devices
     differ.
     """
-    span = user_span()
     for view in (source, destination):
         view.buffer.lifetime.require_open()
     ours, theirs = destination.buffer.context, source.buffer.context
     if ours is not theirs:
         got, expected = theirs.label, ours.label
         raise DispatchError(
-            OTHER_DEVICE.at(span, what=source.label, got=got, owner=destination.label, expected=expected)
+            OTHER_DEVICE.at(user_span(), what=source.label, got=got, owner=destination.label, expected=expected)
         )
     if source.dtype != destination.dtype:
         got, expected = source.dtype.name, destination.dtype.name
         raise DispatchError(
-            COPY_DTYPE.at(span, source=source.label, destination=destination.label, got=got, expected=expected)
+            COPY_DTYPE.at(user_span(), source=source.label, destination=destination.label, got=got, expected=expected)
         )
     if source.size != destination.size:
         got, expected = source.size, destination.size
         raise DispatchError(
-            COPY_SIZE.at(span, source=source.label, destination=destination.label, got=got, expected=expected)
+            COPY_SIZE.at(user_span(), source=source.label, destination=destination.label, got=got, expected=expected)
         )
     if source.overlaps(destination):
         first, second = source.byte_range, destination.byte_range
-        raise DispatchError(COPY_OVERLAP.at(span, what=source.buffer.label, source=first, destination=second))
-    return CopyCommand(span, source, destination)
+        raise DispatchError(COPY_OVERLAP.at(user_span(), what=source.buffer.label, source=first, destination=second))
+    return CopyCommand(user_trace(), source, destination)

@@ -4,10 +4,10 @@ It finds what the objects of the runtime cannot see one by one: streams that sha
 closed under pending commands, and native accesses outside of living buffers.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from tilewright.core.abi import KernelMetadata, Report, Usage
+from tilewright.core.abi import Usage
 from tilewright.core.codes.dispatch import CLOSED_IN_FLIGHT, HAZARD
 from tilewright.core.codes.internal import FOREIGN_HANDLE
 from tilewright.core.errors import DispatchError, InternalError, TilewrightError
@@ -15,20 +15,20 @@ from tilewright.core.source import user_span
 
 from .command import Task
 from .fence import Fence
-from .hazards import Clock, Conflict, HazardTracker, Step
-from .interface import Binding, DeviceInterface, NativeBuffer, NativeShader
+from .hazards import Clock, Conflict, HazardTracker
+from .interface import Binding, DeviceInterface, NativeBuffer
 from .lifetime import Lifetime
 from .monitor import Monitor
 from .worker import CommandQueue
 
-__all__ = ["Layer", "Unchecked", "ValidatedDevice", "ValidatedQueue", "ValidatedShader", "Validation"]
+__all__ = ["Layer", "Unchecked", "ValidatedDevice", "ValidatedQueue", "Validation"]
 
 
 class Layer(Protocol):
     """What stands between the runtime and a backend."""
 
     def device(self, native: DeviceInterface, /) -> DeviceInterface: ...
-    def shader(self, native: NativeShader, /) -> NativeShader: ...
+    def launch(self, launch: Callable[[], object], bindings: Sequence[Binding], /) -> Callable[[], object]: ...
     def queue(self, inner: CommandQueue, stream: int, /) -> CommandQueue: ...
 
     def closing(self, lifetime: Lifetime, /) -> None:
@@ -46,8 +46,8 @@ class Unchecked:
     def device(self, native: DeviceInterface, /) -> DeviceInterface:
         return native
 
-    def shader(self, native: NativeShader, /) -> NativeShader:
-        return native
+    def launch(self, launch: Callable[[], object], _bindings: Sequence[Binding], /) -> Callable[[], object]:
+        return launch
 
     def queue(self, inner: CommandQueue, _stream: int, /) -> CommandQueue:
         return inner
@@ -70,8 +70,8 @@ class Validation:
     def device(self, native: DeviceInterface, /) -> DeviceInterface:
         return ValidatedDevice(native, self._monitor, self._tracker, self._buffers)
 
-    def shader(self, native: NativeShader, /) -> NativeShader:
-        return ValidatedShader(native, self._buffers)
+    def launch(self, launch: Callable[[], object], bindings: Sequence[Binding], /) -> Callable[[], object]:
+        return validated_launch(launch, bindings, self._buffers)
 
     def queue(self, inner: CommandQueue, stream: int, /) -> CommandQueue:
         return ValidatedQueue(inner, stream, self._monitor, self._tracker)
@@ -96,9 +96,7 @@ class ValidatedQueue:
         self._tracker = tracker
 
     def submit(self, tasks: Sequence[Task], /) -> None:
-        conflict = self._tracker.admit(
-            self._stream, [Step(task.command.accesses(), task.waits, task.signals) for task in tasks]
-        )
+        conflict = self._tracker.admit(self._stream, tasks)
         if conflict is not None:
             raise _hazard(self._stream, tasks[conflict.index], conflict)
         self._inner.submit(tasks)
@@ -158,7 +156,7 @@ class ValidatedDevice:
     def create_buffer(self, size_bytes: int, /) -> NativeBuffer:
         buffer = self._inner.create_buffer(size_bytes)
         if buffer.handle in self._buffers:
-            raise _foreign(buffer, 0, size_bytes, "was given to two buffers at once")
+            raise _foreign(buffer.handle, 0, size_bytes, "was given to two buffers at once")
         self._buffers[buffer.handle] = buffer
         return buffer
 
@@ -188,41 +186,32 @@ class ValidatedDevice:
         self._inner.close()
 
 
-class ValidatedShader:
-    """Refuses launches on anything but living buffers (InternalError, TW903)."""
+def validated_launch(
+    launch: Callable[[], object], bindings: Sequence[Binding], living: dict[int, NativeBuffer]
+) -> Callable[[], object]:
+    """Refuses launches on anything but living buffers (InternalError, TW903). Keeps no buffer alive."""
+    for binding in bindings:
+        check_range(living, binding.buffer, binding.byte_offset, binding.size_bytes)
+    ranges = [(binding.buffer.handle, binding.byte_offset, binding.size_bytes) for binding in bindings]
+    handles = frozenset(handle for handle, _, _ in ranges)
 
-    def __init__(self, inner: NativeShader, buffers: dict[int, NativeBuffer]) -> None:
-        self._inner = inner
-        self._buffers = buffers
+    def checked() -> None:
+        if not handles <= living.keys():
+            handle, begin, size_bytes = next(each for each in ranges if each[0] not in living)
+            raise _foreign(handle, begin, begin + size_bytes, "it does not hold")
+        launch()
 
-    @property
-    def metadata(self) -> KernelMetadata:
-        return self._inner.metadata
-
-    @property
-    def report(self) -> Report:
-        return self._inner.report
-
-    def launch(self, bindings: Sequence[Binding], /) -> None:
-        for binding in bindings:
-            check_range(self._buffers, binding.buffer, binding.byte_offset, binding.size_bytes)
-        self._inner.launch(bindings)
-
-    def assembly(self) -> str:
-        return self._inner.assembly()
-
-    def close(self) -> None:
-        self._inner.close()
+    return checked
 
 
 def check_range(buffers: dict[int, NativeBuffer], buffer: NativeBuffer, begin: int, size_bytes: int) -> None:
     """Raises InternalError (TW903) unless the range lies in a living buffer."""
     if buffers.get(buffer.handle) is not buffer:
-        raise _foreign(buffer, begin, begin + size_bytes, "it does not hold")
+        raise _foreign(buffer.handle, begin, begin + size_bytes, "it does not hold")
     if begin < 0 or size_bytes < 0 or begin + size_bytes > buffer.size_bytes:
-        raise _foreign(buffer, begin, begin + size_bytes, f"has {buffer.size_bytes} bytes")
+        raise _foreign(buffer.handle, begin, begin + size_bytes, f"has {buffer.size_bytes} bytes")
 
 
-def _foreign(buffer: NativeBuffer, begin: int, end: int, reason: str) -> InternalError:
+def _foreign(handle: int, begin: int, end: int, reason: str) -> InternalError:
     span = user_span()
-    return InternalError(FOREIGN_HANDLE.at(span, begin=begin, end=end, handle=buffer.handle, reason=reason))
+    return InternalError(FOREIGN_HANDLE.at(span, begin=begin, end=end, handle=handle, reason=reason))

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from tilewright.core import source
 from tilewright.core.dtypes import by_name
 from tilewright.core.errors import TileTypeError, during
-from tilewright.core.source import UNKNOWN, Span, character_column, source_line, user_span
+from tilewright.core.source import UNKNOWN, Span, character_column, source_line, span_of, user_span, user_trace
 
 
 def run(folder: Path, source: str, name: str = "user.py") -> dict[str, Any]:
@@ -54,6 +55,27 @@ def test_the_chain_ends_at_the_machinery_and_at_five(tmp_path: Path) -> None:
     source = "def f(n):\n    return f(n - 1) if n else user_span()\nspan = f(50)\n"
     assert len(list(run(tmp_path, source)["span"].callers())) == 5
     assert [s.function for s in user_span().callers()] == []
+
+
+def test_a_trace_says_later_what_a_span_says_now(tmp_path: Path) -> None:
+    names: dict[str, Any] = {"__name__": "user", "take": lambda: (user_span(), user_trace())}
+    exec(compile("def f():\n    return take()\nx = f()\ny = 1\n", str(tmp_path / "user.py"), "exec"), names)
+    span, trace = names["x"]
+    assert span.caller is not None
+    assert (span.caller.function, span.caller.line) == ("f", 2)
+    assert span_of(trace) == span.caller  # who takes a trace is no part of it
+    assert span_of(()) == UNKNOWN
+
+
+def test_code_without_end_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[object] = []
+    monkeypatch.setattr(source, "_SEEN", seen)
+    monkeypatch.setattr(source, "_MOST_SEEN", 7)
+    for number in range(20):
+        names: dict[str, Any] = {"__name__": "user", "user_span": user_span}
+        exec(compile(f"x{number} = user_span()", f"user{number}.py", "exec"), names)
+        assert names[f"x{number}"].file == f"user{number}.py"
+    assert len(seen) == 7
 
 
 def test_frames_of_the_package_are_passed_over() -> None:

@@ -132,11 +132,11 @@ class Gate:
 
 
 def waited_for(stream: Stream) -> bool:
-    """Whether somebody waits inside `synchronize`: its condition has a waiter."""
+    """Whether somebody waits inside `synchronize`."""
     queue: Any = stream
     for name in ("_queue", "_inner"):
         queue = getattr(queue, name, queue)
-    return bool(queue._progress._waiters)
+    return bool(queue._waiting)
 
 
 def synchronizing(stream: Stream, errors: list[str] | None = None) -> threading.Thread:

@@ -1,5 +1,6 @@
 """Hazard tracking against a model that keeps one record per byte and every event of the past."""
 
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,10 +11,17 @@ from hypothesis import strategies as st
 from tilewright.core.abi import Usage
 from tilewright.runtime.command import Access
 from tilewright.runtime.fence import Fence
-from tilewright.runtime.hazards import HazardTracker, RangeMap, Step
+from tilewright.runtime.hazards import HazardTracker, RangeMap
 from tilewright.runtime.monitor import Monitor
 
 BYTES, BUFFERS, STREAMS, FENCES = 12, 2, 3, 2
+
+
+@dataclass(frozen=True)
+class Step:
+    accesses: Sequence[Access] = ()
+    waits: Fence | None = None
+    signals: Fence | None = None
 
 
 @given(st.lists(st.tuples(st.integers(0, BYTES), st.integers(0, BYTES)), max_size=20), st.integers(0, 20))
@@ -174,4 +182,40 @@ def test_records_do_not_pile_up_behind_synchronizations() -> None:
     for number in range(2000):
         tracker.admit(1, [Step([access(3 * number, 3 * number + 1, Usage.WRITE)])])
         tracker.host_learns(tracker.clock(1))
+        assert len(getattr(tracker, "_streams")[1].recent) <= 64  # noqa: B009
     assert tracker.recorded(1) <= 65
+
+
+def test_a_command_that_comes_again_counts_with_its_newest_layer() -> None:
+    tracker, again, fence = HazardTracker(), [access(0, 8, Usage.WRITE)], Fence(Monitor())
+    tracker.admit(1, [Step(again, signals=fence)])
+    tracker.admit(1, [Step([access(4, 12, Usage.READ)])])
+    tracker.admit(1, [Step(again)])
+    assert tracker.admit(2, [Step([access(0, 1, Usage.READ)], waits=fence)]) is not None
+    assert tracker.recorded(1) == 2
+
+
+def test_a_command_that_came_before_and_not_again_stays_before() -> None:
+    tracker, again, fence = HazardTracker(), [access(0, 8, Usage.WRITE)], Fence(Monitor())
+    for _ in range(3):
+        tracker.admit(1, [Step(again)])
+    tracker.admit(1, [Step([access(8, 12, Usage.WRITE)], signals=fence)])
+    assert tracker.admit(2, [Step([access(0, 12, Usage.WRITE)], waits=fence)]) is None
+
+
+def test_of_several_streams_the_first_to_use_the_buffer_is_named() -> None:
+    tracker = HazardTracker()
+    tracker.admit(1, [Step([access(0, 1, Usage.READ, handle=2)])])
+    tracker.admit(2, [Step([access(0, 8, Usage.READ)])])
+    tracker.admit(1, [Step([access(0, 8, Usage.READ)])])
+    conflict = tracker.admit(3, [Step([access(0, 8, Usage.WRITE)])])
+    assert conflict is not None
+    assert conflict.stream == 2
+
+
+def test_a_destroyed_buffer_does_not_come_back() -> None:
+    tracker = HazardTracker()
+    tracker.admit(1, [Step([access(0, 8, Usage.WRITE), access(0, 8, Usage.WRITE, handle=2)])])
+    tracker.forget_buffer(1)
+    assert tracker.admit(2, [Step([access(0, 8, Usage.WRITE, handle=2)])]) is not None
+    assert (tracker.recorded(1), tracker.recorded(2)) == (0, 1)

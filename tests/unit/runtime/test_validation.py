@@ -178,8 +178,8 @@ def test_native_accesses_outside_of_living_buffers_are_our_bug(validated: Device
         lambda: device.copy(buffer, 0, buffer, 4, 5),
         lambda: device.copy(foreign, 0, buffer, 0, 4),
         lambda: device.destroy_buffer(foreign),
-        lambda: make_shader(validated).launch([Binding(foreign, 0, 8)]),
-        lambda: make_shader(validated).launch([Binding(buffer, 4, 8)]),
+        lambda: make_shader(validated).prepare([Binding(foreign, 0, 8)]),
+        lambda: make_shader(validated).prepare([Binding(buffer, 4, 8)]),
     ]
     for use in uses:
         with pytest.raises(InternalError, match="TW903"):

@@ -43,6 +43,7 @@ class StoredKernel:
     argument_order: tuple[int, ...]
     scratch_bytes: int
     disjoint: frozenset[tuple[int, int]]
+    wakes: bool
     code: bytes
 
 
@@ -209,6 +210,7 @@ def _record(kernel: StoredKernel) -> dict[str, Any]:
         "argument_order": kernel.argument_order,
         "scratch_bytes": kernel.scratch_bytes,
         "disjoint": sorted(kernel.disjoint),
+        "wakes": kernel.wakes,
     }
 
 
@@ -225,9 +227,8 @@ def _kernel(record: dict[str, Any], code: bytes) -> StoredKernel:
     )
     pairs = frozenset((int(a), int(b)) for a, b in record["disjoint"])
     order = tuple(record["argument_order"])
-    return StoredKernel(
-        metadata, record["report"], record["tasks"], record["threads"], order, record["scratch_bytes"], pairs, code
-    )
+    tasks, threads, scratch = record["tasks"], record["threads"], record["scratch_bytes"]
+    return StoredKernel(metadata, record["report"], tasks, threads, order, scratch, pairs, record["wakes"], code)
 
 
 def _argument(entry: list[Any]) -> KernelArgument:

@@ -52,6 +52,7 @@ class CompiledKernel:
 
     argument_order: for each buffer of the entry, the argument it is; unused arguments have no buffer.
     disjoint:       pairs of arguments whose overlap the code does not expect.
+    wakes:          whether a launch is worth waking workers that sleep.
     """
 
     metadata: KernelMetadata
@@ -61,6 +62,7 @@ class CompiledKernel:
     argument_order: tuple[int, ...]
     scratch_bytes: int
     disjoint: frozenset[tuple[int, int]]
+    wakes: bool = True
     code: bytes | None = None
 
     def object(self) -> bytes:
@@ -95,7 +97,7 @@ def compile_kernel(
     assumed = frozenset[tuple[int, int]]()
     if not may_alias and not keeps_tiles(constraints, options.threads_per_group):
         with during("choosing tiles"):
-            tiles, chosen = retile(tiles, workers)
+            tiles, chosen = retile(tiles, workers, target)
         trace, assumed = Trace((*trace.records, *chosen.records)), assumed_disjoint(tiles, chosen)
     with during("planning for the CPU"):
         decided = plan(
@@ -147,6 +149,7 @@ def _compiled(
         argument_order=lowered.argument_order,
         scratch_bytes=report.schedule.scratch_bytes,
         disjoint=chosen.decisions.disjoint | assumed,
+        wakes=chosen.wakes,
     )
 
 

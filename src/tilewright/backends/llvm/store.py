@@ -114,6 +114,7 @@ def _stored(compiled: CompiledKernel) -> StoredKernel:
         compiled.argument_order,
         compiled.scratch_bytes,
         compiled.disjoint,
+        compiled.wakes,
         compiled.object(),
     )
 
@@ -127,5 +128,6 @@ def _from(stored: StoredKernel) -> CompiledKernel:
         argument_order=stored.argument_order,
         scratch_bytes=stored.scratch_bytes,
         disjoint=stored.disjoint,
+        wakes=stored.wakes,
         code=stored.code,
     )

@@ -10,6 +10,7 @@ Contract of `run(task, context, count, threads)`, in Python and, under `entry`, 
 * With one thread or one task, or while another launch is under way (another Python thread's, or the launch whose task
   is calling), the tasks run inline on the caller, in order, all as worker 0. So two launches may use the same number
   at once: **scratch indexed by worker number belongs to one launch**, reached through its context.
+* With GENTLY added to `threads`, workers that sleep or do not exist yet are left out: for less work than waking costs.
 * A task never unwinds. What it reports goes through its context.
 """
 
@@ -24,7 +25,7 @@ from tilewright.backends.llvm.jit import compile_and_load
 from tilewright.backends.llvm.machine import usable_cores
 from tilewright.backends.llvm.target import host
 from tilewright.backends.simd.pool_code import EXPORTS, pool_module
-from tilewright.backends.simd.pool_state import BUSY, DONE, GENERATION, MADE, MAX_WORKERS, SLEEPERS
+from tilewright.backends.simd.pool_state import BUSY, DONE, GENERATION, GENTLY, INDEX_MASK, MADE, MAX_WORKERS, SLEEPERS
 from tilewright.core.config import config
 
 POOL_RUN_SYMBOL = "tilewright_pool_run"  # how generated code names `entry`
@@ -80,7 +81,7 @@ class WorkerPool:
 
     def run(self, task: int, context: int, count: int, threads: int) -> None:
         """Runs a launch; see the contract at the head of this file. The interpreter lock is released meanwhile."""
-        self._run(task, context, count, min(threads, self.threads))
+        self._run(task, context, count, min(threads & INDEX_MASK, self.threads) | threads & GENTLY)
 
     def state(self) -> PoolState:
         """A snapshot of the pool's words."""

@@ -25,6 +25,7 @@ from tilewright.backends.simd.pool_state import (
     DONE,
     GATE,
     GENERATION,
+    GENTLY,
     HANDLES,
     INDEX_MASK,
     LAST_CPU,
@@ -302,10 +303,12 @@ def _wait(module: Module) -> None:
 
 def _launch(module: Module) -> None:
     """One launch, by the thread that holds BUSY: close the gate, write the record, open it, wake, work, wait."""
-    f = module.function("launch", [*_TASK_PARAMETERS, Parameter("threads", I64)], linkage=INTERNAL)
-    task, context, count, threads = f.arguments
+    parameters = [*_TASK_PARAMETERS, Parameter("threads", I64), Parameter("gently", I64)]
+    f = module.function("launch", parameters, linkage=INTERNAL)
+    task, context, count, threads, _ = f.arguments
     needed = f.sub(threads, _i64(1))
-    with f.when(f.icmp("slt", MADE.load(f), needed)):
+    wakes = f.icmp("eq", f.argument("gently"), _i64(0))
+    with f.when(f.and_(wakes, f.icmp("slt", MADE.load(f), needed))):
         f.call_void("make_workers", [needed])
     generation = f.and_(f.add(GENERATION.load(f), _i64(1)), _i64(INDEX_MASK))
     GENERATION.store(f, generation)
@@ -319,7 +322,7 @@ def _launch(module: Module) -> None:
     TICKET.store(f, prefix, "release")
     f.atomicrmw("xchg", GATE.address(f), f.or_(prefix, _i64(1)), "seq_cst")
     sleeping = SLEEPERS.load(f, "seq_cst")
-    with f.when(f.icmp("ne", sleeping, _i64(0))):
+    with f.when(f.and_(wakes, f.icmp("ne", sleeping, _i64(0)))):
         f.call_void("wake", [needed, sleeping])
     f.call_void("drain", [task, context, count, generation, _i64(0)])
     f.call_void("wait", [count])
@@ -327,9 +330,10 @@ def _launch(module: Module) -> None:
 
 
 def _run(module: Module) -> None:
-    """The entry: a launch where it pays and the pool is free, else inline."""
+    """The entry: a launch where it pays and the pool is free, else inline. `threads` may carry GENTLY."""
     f = module.function("pool_run", [*_TASK_PARAMETERS, Parameter("threads", I64)])
-    task, context, count, asked = f.arguments
+    task, context, count, word = f.arguments
+    asked, gently = f.and_(word, _i64(INDEX_MASK)), f.and_(word, _i64(GENTLY))
     threads = f.integer_binary("smin", f.integer_binary("smin", asked, count), _i64(MAX_WORKERS))
     parallel = f.and_(f.icmp("sgt", threads, _i64(1)), f.icmp("slt", count, _i64(INDEX_MASK)))
     acquire, launch, inline = f.block("acquire"), f.block("launch"), f.block("inline")
@@ -338,7 +342,7 @@ def _run(module: Module) -> None:
     _, free = f.cmpxchg(BUSY.address(f), _i64(0), _i64(1), "acquire", "monotonic")
     f.branch_if(free, launch, inline)
     f.place(launch)
-    f.call_void("launch", [task, context, count, threads])
+    f.call_void("launch", [task, context, count, threads, gently])
     BUSY.store(f, _i64(0), "release")
     f.ret()
     f.place(inline)

@@ -9,6 +9,7 @@ from tilewright.backends.llvm.values import Value
 MAX_WORKERS = 1024
 CLOSED = 0xFFFF_FFFF  # low half of the gate while a launch is being written
 INDEX_MASK = 0xFFFF_FFFF
+GENTLY = 1 << 32  # with a number of threads: only workers that are awake take part
 STATE_SYMBOL = "state"
 
 

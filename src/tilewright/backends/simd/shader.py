@@ -12,6 +12,7 @@ from tilewright.backends.llvm.emit.module import LAUNCH, POOL_RUN
 from tilewright.backends.llvm.jit import Library, load
 from tilewright.backends.llvm.kernel import CompiledKernel, overlapping
 from tilewright.backends.simd.pool import WorkerPool, worker_pool
+from tilewright.backends.simd.pool_state import GENTLY
 from tilewright.backends.simd.scratch import ARENA
 from tilewright.core.abi import KernelMetadata, Report
 from tilewright.core.locks import ChildLock
@@ -25,7 +26,7 @@ class DirectCode:
     """A launch for callers that fill the argument block themselves: addresses of buffers, which are the arguments in
     `argument_order`, then scratch, bytes of scratch a worker, threads. Valid while the shader is not closed.
 
-    `disjoint` pairs of arguments, of these `sizes` in bytes, must not overlap.
+    `threads` may carry GENTLY. `disjoint` pairs of arguments, of these `sizes` in bytes, must not overlap.
     """
 
     address: int
@@ -73,6 +74,13 @@ class SIMDShader:
         else:
             self._code.run(addresses)
 
+    def prepare(self, addresses: Sequence[int], /) -> Callable[[], object]:
+        """A launch on these arguments, as short as it can be: without Python where the code needs no scratch."""
+        pairs = self._compiled.disjoint
+        if pairs and overlapping(pairs, list(zip(addresses, self._sizes, strict=True))):
+            return partial(self.launch_addresses, tuple(addresses))
+        return self._code.prepare(addresses)
+
     def _careful_version(self) -> "SIMDShader":
         with self._lock:
             if self._careful is None:
@@ -85,7 +93,7 @@ class SIMDShader:
         pairs = frozenset(pair for pair in compiled.disjoint if all(self._sizes[each] for each in pair))
         sizes, total = self._sizes, code.scratch_bytes
         order, each = compiled.argument_order, compiled.scratch_bytes
-        return DirectCode(code.address, order, sizes, pairs, total, each, code.threads)
+        return DirectCode(code.address, order, sizes, pairs, total, each, code.launch_word)
 
     def assembly(self) -> str:
         return self._compiled.assembly()
@@ -109,7 +117,8 @@ class _Code:
         self._buffers = len(compiled.argument_order)
         self._in_order = _picker(compiled.argument_order)
         self.scratch_bytes = compiled.scratch_bytes * threads
-        self._blocks = _Blocks(partial(_block, self._buffers, (compiled.scratch_bytes, threads)))
+        self.launch_word = threads if compiled.wakes else threads | GENTLY
+        self._blocks = _Blocks(partial(_block, self._buffers, (compiled.scratch_bytes, self.launch_word)))
 
     def run(self, addresses: Sequence[int]) -> None:
         block, count = self._blocks, self._buffers
@@ -117,6 +126,13 @@ class _Code:
         if self.scratch_bytes:
             block.words[count] = ARENA.reserve(self.scratch_bytes)
         self._entry(block.address)
+
+    def prepare(self, addresses: Sequence[int]) -> Callable[[], object]:
+        if self.scratch_bytes:
+            return partial(self.run, tuple(addresses))
+        block = self._blocks.make()
+        block[: self._buffers] = self._in_order(addresses)
+        return partial(self._entry, block)
 
     def close(self) -> None:
         self._library.close()
@@ -137,5 +153,6 @@ class _Blocks(threading.local):
     """The argument block of the calling thread."""
 
     def __init__(self, make: Callable[[], Any]) -> None:
+        self.make = make
         self.words = make()
         self.address = ctypes.addressof(self.words)

@@ -16,7 +16,8 @@ from tilewright.bridge.xir.records import ContractPlan, LaneChoice
 from tilewright.core.machine import Machine
 from tilewright.ir.ops import elementwise
 from tilewright.ir.ops.access import LoadOp, StoreOp
-from tilewright.ir.ops.tiles import ConstantOp, MmaOp
+from tilewright.ir.ops.regions import YieldOp
+from tilewright.ir.ops.tiles import ConstantOp, ExtractOp, MapOp, MmaOp
 from tilewright.ir.types import DimAttr, dtype_of, element_of, is_tile, space_of, view_type
 
 __all__ = ["Demands", "Outcome", "Roles", "Setting", "blocked", "plan_contraction", "roles_of"]
@@ -31,7 +32,6 @@ _ROW_BLOCK = 192
 _SKINNY = 64  # rows; a B beyond the caches then counts for more than the arithmetic
 _STREAMED = 20  # rows up to which B is read once as it lies; with more of them panels pay
 _STREAM_K_BLOCK = 16
-_SKINNY_K_BLOCK = 128  # panels of B that stay in L1 while sums pass by in L2
 _VECTOR_ROWS = 2  # rows up to which a few streams of long rows of B are best
 _VECTOR_K_BLOCK = 8
 _VECTOR_COLUMNS = 4  # vectors
@@ -125,24 +125,38 @@ def plan_contraction(op: MmaOp, setting: Setting) -> Outcome:
 
 
 def _sink_of(op: MmaOp, setting: Setting) -> _Sink:
-    """Follow single uses by elementwise operations of the same space, up to a store that needs no guard."""
+    """Follow single uses by elementwise operations of the same axes, up to a store that needs no guard."""
     value, absorbed = op.result, list[Operation]()
     while True:
-        user = value.get_user_of_unique_use()
+        user = _reader(value)
         if user is None or user.parent is not op.parent or user in setting.absorbed:
             break
         if isinstance(user, StoreOp) and user.value is value and _may_end_in(user, op, setting):
             return _Sink(user, value, (*absorbed, user))
-        if not isinstance(user, elementwise.ElementwiseOp) or not _fits(user, op):
+        if not isinstance(user, elementwise.ElementwiseOp | MapOp) or not _fits(user.results[0], op):
             break
         absorbed.append(user)
-        value = user.result
+        value = user.results[0]
     return _Sink(op, value, ()) if not absorbed else _Sink(absorbed[-1], value, tuple(absorbed))
 
 
-def _fits(user: elementwise.ElementwiseOp, op: MmaOp) -> bool:
-    """Same space and element type, so that one vector of sums becomes one vector of results."""
-    return user.result.type == op.result.type
+def _reader(value: SSAValue) -> Operation | None:
+    """The only operation that reads a tile; a map that does nothing but turn its axes counts as one."""
+    user = value.get_user_of_unique_use()
+    around = None if user is None else user.parent_op()
+    if not isinstance(user, ExtractOp) or not isinstance(around, MapOp):
+        return user
+    own = [
+        around.body.block.args[around.space.dims.index(dim)] for dim in space_of(value).dims if dim in around.space.dims
+    ]
+    alone = [op.name for op in around.body.block.ops] == [user.name, YieldOp.name] and len(around.results) == 1
+    return around if alone and own == list(user.coords) else user
+
+
+def _fits(result: SSAValue, op: MmaOp) -> bool:
+    """The same axes in any order and the same element type, so that one vector of sums becomes one of results."""
+    axes, own = space_of(result).axes, space_of(op.result).axes
+    return set(axes) == set(own) and element_of(result) == element_of(op.result)
 
 
 def _may_end_in(store: StoreOp, op: MmaOp, setting: Setting) -> bool:
@@ -341,7 +355,7 @@ def blocked(op: MmaOp, plan: ContractPlan, machine: Machine, *, may_split: bool)
     blocks = _Blocks(_even_split(depth, _K_BLOCK), 0, plan.blocking[2])
     if not blocks.packed and rows <= _SKINNY:
         if size * depth * columns > 2 * machine.l2_bytes:
-            blocks = _skinny_blocks(rows, may_pack=may_pack)
+            blocks = _skinny_blocks(rows, depth, may_pack=may_pack)
     elif may_pack and size * rows * depth > machine.l2_bytes // 2 and _reads_across_rows(op, plan):
         blocks = replace(blocks, rows=_ROW_BLOCK, packed=2)
     elif may_pack and size * depth * columns > machine.l2_bytes:
@@ -361,12 +375,12 @@ class _Blocks:
     packed: int
 
 
-def _skinny_blocks(rows: int, *, may_pack: bool) -> _Blocks:
+def _skinny_blocks(rows: int, depth: int, *, may_pack: bool) -> _Blocks:
     if rows <= _VECTOR_ROWS:
         return _Blocks(_VECTOR_K_BLOCK, 0, 0)
     if rows <= _STREAMED or not may_pack:
         return _Blocks(_STREAM_K_BLOCK, 0, 0)
-    return _Blocks(_SKINNY_K_BLOCK, 0, 1)
+    return _Blocks(_even_split(depth, _K_BLOCK), 0, 1)
 
 
 def _tile_of(plan: ContractPlan, blocks: _Blocks, columns: int, machine: Machine) -> tuple[int, int, int]:

@@ -19,6 +19,7 @@ def render_plan(plan: Plan) -> str:
     lines = [
         f"kernel {plan.kernel} on {plan.machine.name}, {plan.threads} threads",
         f"mapping: {plan.programs} programs over ({order}), {best.block} a task, {plan.tasks} tasks",
+        f"launch: {_launch(plan)}",
         f"lanes: {best.lanes}",
         f"cost (relative, uncalibrated): {best.terms}",
         f"scratch: {plan.decisions.scratch_bytes} bytes in {len(plan.decisions.storages)} buffers",
@@ -34,6 +35,13 @@ def render_plan(plan: Plan) -> str:
         count = sum(item.reason == reason for item in plan.rejected)
         lines.append(f"  {count} rejected: {reason}")
     return "\n".join(lines)
+
+
+def _launch(plan: Plan) -> str:
+    if plan.tasks < 2 or plan.threads < 2:
+        return "on the calling thread"
+    sleepers = "woken" if plan.wakes else "left alone"
+    return f"about {plan.microseconds:.0f} microseconds of work on one thread; workers that sleep are {sleepers}"
 
 
 def _aliases(plan: Plan) -> str:

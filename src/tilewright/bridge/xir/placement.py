@@ -225,7 +225,7 @@ def _too_costly(placement: Placement, op: Operation, value: SSAValue) -> str | N
     if len(closure) > _INLINE_LIMIT:
         return f"recomputing it takes more than {_INLINE_LIMIT} operations"
     points = placement.points(value)
-    if not points or not any(isinstance(path[-1], EXPENSIVE) for path in closure):
+    if not points or not _has_expensive(closure):
         return None
     if len(points) > 1:
         return f"expensive, and read in {len(points)} places"
@@ -233,6 +233,10 @@ def _too_costly(placement: Placement, op: Operation, value: SSAValue) -> str | N
         return "expensive, and read in an inner loop"
     volume = space_of(value).volume
     return "expensive, and broadcast" if _point_volume(points[0]) > volume else None
+
+
+def _has_expensive(closure: Closure) -> bool:
+    return any(isinstance(path[-1], EXPENSIVE) for path in closure)
 
 
 def _point_volume(point: Operation) -> int:
@@ -243,7 +247,7 @@ def _point_volume(point: Operation) -> int:
 def _closure(placement: Placement, value: SSAValue) -> Closure:
     """What recomputing an element takes, cut off above the limit.
 
-    Operands count as inline, unless they cannot be or are too long themselves: those are buffered already.
+    Operands count as inline, unless they cannot be, are too long, or are expensive and broadcast: those are buffered.
     """
     known = placement.closures.get(value)
     if known is not None:
@@ -254,6 +258,8 @@ def _closure(placement: Placement, value: SSAValue) -> Closure:
         found.update((inner,) for inner in op.walk())
         for reader, operand in _inputs(op):
             inner = _closure(placement, operand) if _may_inline(operand) else frozenset[tuple[Operation, ...]]()
+            if _has_expensive(inner) and space_of(operand).volume < space_of(value).volume:
+                continue
             if len(found) <= _INLINE_LIMIT and len(inner) <= _INLINE_LIMIT:
                 through = (reader,) if reader is not op else ()
                 found.update((*through, *path) for path in inner)

@@ -17,7 +17,7 @@ from tilewright.analysis.limits import extent_of, limits_of
 from tilewright.analysis.structure import Structure, structure_of
 from tilewright.bridge.xir.admission import admit
 from tilewright.bridge.xir.carries import share_homes
-from tilewright.bridge.xir.cost import CostTerms, Work, element_work, program_work, score
+from tilewright.bridge.xir.cost import WORTH_WAKING, CostTerms, Work, element_work, program_work, score
 from tilewright.bridge.xir.explain import render_plan
 from tilewright.bridge.xir.flow import is_anchored
 from tilewright.bridge.xir.fusion import fused_producers
@@ -92,6 +92,16 @@ class Plan:
     def is_program(self) -> bool:
         """Whether lanes are neighbouring programs."""
         return isinstance(self.chosen.lanes, Program)
+
+    @property
+    def microseconds(self) -> float:
+        """Roughly the time of a launch on one thread."""
+        return self.chosen.terms.microseconds(min(self.tasks, max(self.threads, 1)))
+
+    @property
+    def wakes(self) -> bool:
+        """Whether a launch is worth waking workers that sleep; those that are awake take part in any."""
+        return self.microseconds >= WORTH_WAKING
 
     def copy_width(self, storage: Storage) -> int:
         """Lanes of a plain copy into a buffer."""

@@ -14,13 +14,14 @@ from tilewright.bridge.xir.admission import admit
 from tilewright.bridge.xir.options import Program, XirOptions
 from tilewright.bridge.xir.squares import dims_across
 from tilewright.core.abi import Usage
+from tilewright.core.machine import Machine
 from tilewright.ir.effects import usage
 from tilewright.ir.kernel import Kernel
 from tilewright.ir.ops import regions, tiles
-from tilewright.ir.ops.access import StoreOp
+from tilewright.ir.ops.access import LoadOp, StoreOp
 from tilewright.ir.ops.memory import MemoryAllocOp
 from tilewright.ir.rewrite import PassRecord, TilePass, Trace, run_pipeline
-from tilewright.ir.types import DimAttr, space_of
+from tilewright.ir.types import DimAttr, SpaceAttr, ViewType, dtype_of, space_of, view_type
 from tilewright.passes.clip_axes import ClipAxes
 from tilewright.passes.coalesce_axes import CoalesceAxes
 from tilewright.passes.dissolve_loops import DissolveLoops
@@ -43,6 +44,7 @@ AFTER_STRIPS: tuple[TilePass, ...] = (FoldConstants(), MergeEqualValues(), Erase
 _CONTRACTION_BLOCK = 64
 _FLAT_BLOCK = 4096
 _COLUMN_BLOCK = 256
+_ROWS_AT_ONCE = 64
 _ACROSS_BLOCK = 64  # of an axis that loads lie along: squares of lanes, and whole lines of narrow elements
 _REGISTER_TILE = (8, 16)  # rows, and columns of one vector
 _LANES = 16
@@ -55,7 +57,7 @@ def keeps_tiles(options: XirOptions, threads_per_group: int) -> bool:
     return bool(named or options.root_axis_order or options.block_size or threads_per_group or not options.retile)
 
 
-def retile(kernel: Kernel, threads: int) -> tuple[Kernel, Trace]:
+def retile(kernel: Kernel, threads: int, machine: Machine) -> tuple[Kernel, Trace]:
     """A kernel with equal results in tiles that suit the machine, and what was done or declined on the way."""
     admit(kernel)
     if any(isinstance(op, MemoryAllocOp) for op in kernel.op.walk()):
@@ -63,7 +65,7 @@ def retile(kernel: Kernel, threads: int) -> tuple[Kernel, Trace]:
     module = kernel.module.clone()
     records: list[PassRecord] = list(run_pipeline(module, FORGET_BLOCKS).records)
     merged = Kernel(module, kernel.name, kernel.rewritten_source)
-    cuts = tuple(strips(merged, threads))
+    cuts = tuple(strips(merged, threads, machine))
     records += run_pipeline(module, (*cuts, *AFTER_STRIPS)).records
     return Kernel(module, kernel.name, kernel.rewritten_source), Trace(tuple(records))
 
@@ -80,32 +82,67 @@ def assumed_disjoint(kernel: Kernel, trace: Trace) -> frozenset[tuple[int, int]]
     return frozenset((a, b) for a, _ in used for b in written if a != b)
 
 
-def strips(kernel: Kernel, threads: int) -> Iterator[StripAxis]:
+def strips(kernel: Kernel, threads: int, machine: Machine) -> Iterator[StripAxis]:
     """How independent axes are cut into programs, outermost axis first."""
     root = admit(kernel)
     dims = independent_axes(root)
     if not dims:
         return
-    for cut in _wanted(root, dims, threads):
+    for cut in _wanted(root, dims, threads, machine):
         if why_not_strippable(root, DimAttr.of(cut.dim), cut.block) is None:
             yield cut
 
 
-def _wanted(root: regions.ParallelOp, dims: list[DimAttr], threads: int) -> Iterator[StripAxis]:
+def _wanted(root: regions.ParallelOp, dims: list[DimAttr], threads: int, machine: Machine) -> Iterator[StripAxis]:
     if _is_one_contraction(root):
         yield from _tasks(root, dims, threads)
         return
-    block = _CONTRACTION_BLOCK if _has(root, tiles.MmaOp) else 1
+    *rows, last = dims
+    least = _CONTRACTION_BLOCK if _has(root, tiles.MmaOp) else 1
+    sizes = [1 for _ in rows]
+    if _runs_along(root, last):
+        sizes[-1:] = [least] if rows else []
+        whole = _COLUMN_BLOCK if _has(root, regions.CarryingOp) else _FLAT_BLOCK
+        sizes.append(extent_of(root, last) if rows else whole)
+    else:
+        sizes.append(max(least, _rows_at_once(root, last, threads, machine)))
     across = {dim for op in root.walk() if isinstance(op, StoreOp) for dim in dims_across(op)}
-    for place, dim in enumerate(dims[:-1]):
-        size = block if place == len(dims) - 2 else 1
-        size = max(size, _ACROSS_BLOCK) if dim in across else size
+    for dim, least in zip(dims, sizes, strict=True):
+        size = max(least, _ACROSS_BLOCK) if dim in across else least
         if extent_of(root, dim) > size:
             yield StripAxis(dim.number, size)
-    if len(dims) == 1:
-        whole = _COLUMN_BLOCK if _has(root, regions.CarryingOp) else _FLAT_BLOCK
-        if extent_of(root, dims[0]) > whole:
-            yield StripAxis(dims[0].number, whole)
+
+
+def _runs_along(root: regions.ParallelOp, dim: DimAttr) -> bool:
+    """Whether most of what is read and written lies side by side along the axis."""
+    side_by_side = apart = 0
+    for space, view in _accesses_over(root, dim):
+        if view.strides[space.dims.index(dim)] == 1:
+            side_by_side += space.volume
+        else:
+            apart += space.volume
+    return side_by_side >= apart
+
+
+def _rows_at_once(root: regions.ParallelOp, dim: DimAttr, threads: int, machine: Machine) -> int:
+    """Rows whose elements stay in the first cache from one pass over them to the next; all when there are few."""
+    extent = extent_of(root, dim)
+    accesses = _accesses_over(root, dim)
+    row = sum(space.volume // extent * dtype_of(view.element).itemsize for space, view in accesses)
+    if row * extent <= machine.l2_bytes // 8:
+        return extent
+    most = max(1, min(machine.l1_bytes // 2 // row, _ROWS_AT_ONCE, -(-extent // threads)))
+    return next((size for size in range(most, most // 2, -1) if extent % size == 0), most)
+
+
+def _accesses_over(root: regions.ParallelOp, dim: DimAttr) -> list[tuple[SpaceAttr, ViewType]]:
+    """Space and view of every load and store of a tile that has the axis."""
+    found: list[tuple[SpaceAttr, ViewType]] = []
+    for op in root.walk():
+        if isinstance(op, LoadOp | StoreOp):
+            space = space_of(op.value if isinstance(op, StoreOp) else op.result)
+            found += [(space, view_type(op.view))] if dim in space.dims else []
+    return found
 
 
 def independent_axes(root: regions.ParallelOp) -> list[DimAttr]:

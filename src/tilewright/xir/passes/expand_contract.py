@@ -187,6 +187,7 @@ class _Expansion:
         self._b, self._functions, self._product = builder, functions, product
         self._panels = _blocked(product.n, product.tile.vectors * product.tile.lanes)
         live = product.packed if product.k and product.n and product.m else 0
+        self._at_once = product.m > product.row_block  # panels that are read once are made one by one, and stay in L1
         self._packed = self._scratch() if live >= 1 else None
         self._packed_rows = self._scratch_of_rows() if live >= 2 else None
 
@@ -210,7 +211,8 @@ class _Expansion:
 
     def _scratch(self) -> Panels:
         p = self._product
-        return self._panels_for(p.b, p.n, p.tile.vectors * p.tile.lanes, p.tile.lanes)
+        width = p.tile.vectors * p.tile.lanes
+        return self._panels_for(p.b, p.n if self._at_once else width, width, p.tile.lanes)
 
     def _scratch_of_rows(self) -> Panels:
         """Panels of the rows of A in one block, as high as a register tile."""
@@ -229,8 +231,8 @@ class _Expansion:
 
     def _block_of_k(self, depth: _Depth) -> None:
         p, b = self._product, self._b
-        if self._packed is not None and depth.length:
-            start = b.add(p.b.index, b.mul(depth.first, p.b.row))
+        if self._packed is not None and depth.length and self._at_once:
+            _, start = self._at(p.b, depth.first, b.i64(0))
             self._pack(self._packed, p.b.buffer, start, (p.b.row, p.b.column), depth.length)
         for rows in _blocked(p.m, p.row_block):
             with self._each(rows) as top:
@@ -247,6 +249,14 @@ class _Expansion:
                 target = panels.start(b, column)
                 b.call(self._functions.name_of(copy, b), [source, first, panels.buffer, target, b.i64(depth)])
 
+    def _pack_here(self, column: SSAValue, columns: int, depth: _Depth) -> None:
+        """The panel of B that is about to be read."""
+        p = self._product
+        if self._packed is not None and depth.length and not self._at_once:
+            _, start = self._at(p.b, depth.first, column)
+            panel = replace(self._packed, extent=columns)
+            self._pack(panel, p.b.buffer, start, (p.b.row, p.b.column), depth.length)
+
     def _panels_of(self, top: SSAValue, height: int, depth: _Depth) -> None:
         p, tile = self._product, self._product.tile
         if self._packed_rows is not None and depth.length:
@@ -255,6 +265,7 @@ class _Expansion:
             self._pack(rows, p.a.buffer, start, (p.a.column, p.a.row), depth.length)
         for panel in self._panels:
             with self._each(panel) as column:
+                self._pack_here(column, panel.size, depth)
                 for block in _blocked(height, tile.rows):
                     with self._each(block) as row:
                         cut = tile.cut(block.size, panel.size, narrow=not self._fixed)
@@ -309,7 +320,8 @@ class _Expansion:
         p, b = self._product, self._b
         if self._packed is None:
             return (*self._at(p.b, depth.first, column), (p.b.row, p.b.column))
-        return self._packed.buffer, self._packed.start(b, column), (self._packed.width, 1)
+        start = self._packed.start(b, column) if self._at_once else b.i64(0)
+        return self._packed.buffer, start, (self._packed.width, 1)
 
     def _is_single(self) -> bool:
         p = self._product

@@ -24,7 +24,7 @@ def kernel(code: bytes = b"\x90" * 64) -> StoredKernel:
     metadata = KernelMetadata(
         "name", (7, 1, 1), arguments, False, "text\n", MappingProxyType({"tasks": 7, "lanes": "k"}), ("blas",), ("no",)
     )
-    return StoredKernel(metadata, "report", 7, 2, (1, 0), 4096, frozenset({(0, 1), (1, 2)}), code)
+    return StoredKernel(metadata, "report", 7, 2, (1, 0), 4096, frozenset({(0, 1), (1, 2)}), False, code)
 
 
 @pytest.fixture

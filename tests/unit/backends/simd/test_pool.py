@@ -10,6 +10,7 @@ from tilewright.backends.llvm.jit import compile_and_load
 from tilewright.backends.llvm.target import host
 from tilewright.backends.simd.pool import WorkerPool, worker_pool
 from tilewright.backends.simd.pool_code import pool_module
+from tilewright.backends.simd.pool_state import GENTLY
 from tilewright.core.config import config
 
 
@@ -140,6 +141,23 @@ def test_workers_are_created_only_as_far_as_launches_need_them() -> None:
     fresh.run(task("count"), address(seen), 64, 99)
     assert fresh.state().workers == 3
     assert (seen[2:] == 2).all()
+
+
+def test_a_gentle_launch_wakes_and_makes_nobody() -> None:
+    fresh, seen = WorkerPool(4), words(64)
+    fresh.run(task("count"), address(seen), 64, 4 | GENTLY)
+    assert fresh.state().workers == 0
+    fresh.run(task("count"), address(seen), 64, 4)
+    assert until(lambda: fresh.state().sleepers == fresh.state().workers == 3)
+    assert (seen == 2).all()
+    busy = words(WORKERS + 3)
+    for _ in range(20):
+        fresh.run(task("occupy"), address(busy), 200, 4 | GENTLY)
+    assert busy[WORKERS + 1 :].tolist() == [0, 4000]  # the highest worker number, the tasks
+    assert fresh.state().sleepers == 3
+    met = words(2)
+    fresh.run(task("meet"), address(met), 2, 2)
+    assert met.tolist() == [2, 0]
 
 
 def test_the_shared_pool_is_one_and_follows_the_setting() -> None:

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import f32, i64
 
 from tests.unit.backends.llvm.emit.program import Program
 from tilewright.backends.llvm.kernel import CompiledKernel, overlapping
+from tilewright.backends.simd.pool_state import GENTLY
 from tilewright.backends.simd.scratch import Arena
 from tilewright.backends.simd.shader import SIMDShader
 from tilewright.core import dtypes
@@ -158,3 +159,67 @@ def test_it_shows_metadata_report_source_and_assembly() -> None:
     assert made.report.render() == "why"
     assert "kernel.k" in made.metadata.source
     assert "kernel.k" in made.assembly()
+
+
+def test_a_prepared_launch_is_a_launch_from_any_thread() -> None:
+    tasks = 16
+    counts = np.zeros(tasks, np.int64)
+    made = shader(counting(tasks), (argument("counts", dtypes.i64, tasks),))
+    launch = made.prepare([counts.ctypes.data])
+    lock = threading.Lock()
+
+    def work() -> None:
+        for _ in range(25):
+            with lock:
+                launch()
+
+    callers = [threading.Thread(target=work) for _ in range(4)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join()
+    assert (counts == 100).all()
+    made.close()
+
+
+def test_a_prepared_launch_with_scratch_takes_that_of_its_thread() -> None:
+    tasks, words = 64, 500
+    made = shader(with_scratch(tasks, words), (argument("sums", dtypes.i64, tasks),))
+    sums = np.zeros(tasks, np.int64)
+    launch = made.prepare([sums.ctypes.data])
+    callers = [threading.Thread(target=lambda: [launch() for _ in range(50)]) for _ in range(4)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join()
+    assert (sums == np.arange(tasks) * words).all()
+
+
+def test_a_prepared_launch_on_overlapping_arguments_takes_the_careful_version() -> None:
+    def copying() -> Program:
+        p = Program((f32, 4), (f32, 4))
+        p.b.store(p.b.load(p.buffers[0], 0, 4), p.buffers[1], 0)
+        return p
+
+    arguments = tuple(argument(name, dtypes.f32, 4) for name in ("a", "b"))
+    careful = shader(copying(), arguments)
+    made = SIMDShader(compiled(copying(), arguments, disjoint=frozenset({(0, 1)})), lambda: careful)
+    taken: list[object] = []
+    careful.launch_addresses = taken.append  # pyright: ignore[reportAttributeAccessIssue]
+    memory = np.zeros(8, np.float32)
+    apart, together = memory.ctypes.data + 16, memory.ctypes.data + 4
+    made.prepare([memory.ctypes.data, apart])()
+    assert taken == []
+    made.prepare([memory.ctypes.data, together])()
+    assert taken == [(memory.ctypes.data, together)]
+    made.close()
+
+
+def test_small_launches_are_gentle() -> None:
+    arguments = (argument("counts", dtypes.i64, 16),)
+    small, large = (shader(counting(16), arguments, threads=1, wakes=wakes) for wakes in (False, True))
+    assert (small.direct_code().threads, large.direct_code().threads) == (1 | GENTLY, 1)
+    counts = np.zeros(16, np.int64)
+    for each in (small, large):
+        each.launch_addresses([counts.ctypes.data])
+    assert (counts == 2).all()

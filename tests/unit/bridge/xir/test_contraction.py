@@ -23,8 +23,10 @@ from tilewright.tile import (
     iota,
     mma,
     parallel,
+    reindex,
     shape,
     tensor_shape,
+    transpose,
     zeros,
 )
 
@@ -75,6 +77,28 @@ def test_a_product_from_zero_ends_in_its_store_without_a_buffer() -> None:
     assert item.from_zero
     assert not decisions.storages
     assert item.sink == next(p for op, p in structure_of(kernel.op).position.items() if op.name == "tile.store")
+
+
+@tile.kernel
+def turned(A: ConstView2[f32], B: ConstView2[f32], C: View2[f32], *, shifted: bool):
+    m, n, k = axis("m", 32), axis("n", 48), axis("k", 16)
+    for _ in parallel(shape(1)):
+        sums = mma(A[coord(0, 0), shape(m, k)], B[coord(0, 0), shape(k, n)], zeros(f32, shape(m, n)))
+        result = (
+            reindex(sums, shape(n, m), lambda nest: coord(31 - nest.index(m), nest.index(n)))
+            if shifted
+            else transpose(sums, n, m)
+        )
+        C.at(coord(0, 0), shape(n, m)).store(result)
+
+
+@pytest.mark.parametrize("shifted", [False, True])
+def test_a_result_that_is_only_turned_ends_in_its_store(*, shifted: bool) -> None:
+    kernel = turned.capture(tensor_shape(32, 16), tensor_shape(16, 48), tensor_shape(48, 32), shifted=shifted)
+    decisions = planned(kernel, ELEMENT).decisions
+    assert bool(decisions.storages) == shifted
+    if not shifted:
+        assert label_of(kernel, only(kernel).lane) == "m"
 
 
 def test_arguments_that_may_overlap_keep_the_sums_apart() -> None:
@@ -165,7 +189,7 @@ BLOCKS = [
     ((4096, 40, 64), (False, False), (0, 0, 0), (8, 2)),
     ((1, 4096, 4096), (False, False), (8, 0, 0), (1, 4)),  # B is read once: by lines,
     ((16, 4096, 4096), (False, False), (16, 0, 0), (8, 2)),
-    ((64, 4096, 4096), (False, False), (128, 0, 1), (8, 3)),  # and through small panels when rows are many
+    ((64, 4096, 4096), (False, False), (512, 0, 1), (8, 3)),  # and through panels when rows are many
 ]
 
 

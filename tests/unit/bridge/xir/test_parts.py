@@ -1,8 +1,12 @@
-"""How one product becomes as many tasks as there are threads: a grid of rows and columns."""
+"""How large programs are cut: a product into a grid of rows and columns, row programs into what a cache holds."""
 
 import pytest
 
-from tilewright.bridge.xir.retile import parts_of
+from examples.gallery.rows import column_sum, rms_norm
+from tilewright.bridge.xir.retile import parts_of, retile
+from tilewright.core.machine import GENERIC_AVX512
+from tilewright.ir.kernel import Kernel
+from tilewright.tile import tensor_shape
 
 
 @pytest.mark.parametrize(
@@ -29,3 +33,35 @@ def test_there_are_never_more_parts_than_threads(threads: int) -> None:
     for extents in ([1, 1], [100, 7], [1000, 1000], [33, 4097]):
         rows, columns = parts_of(extents, threads)
         assert -(-extents[0] // rows) * -(-extents[1] // columns) <= threads
+
+
+def strips_of(kernel: Kernel, threads: int) -> list[str]:
+    """What was stripped, in the words of the trace, without its line."""
+    _, trace = retile(kernel, threads, GENERIC_AVX512)
+    notes = [note for record in trace.records if record.name == "strip-axis" for note in record.notes]
+    return [note.split(": axis of ")[1] for note in notes]
+
+
+def rows(rows: int, columns: int) -> Kernel:
+    return rms_norm.capture(tensor_shape(rows, columns), tensor_shape(columns), tensor_shape(rows, columns))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "threads", "stripped"),
+    [
+        (rows(17, 257), 1, []),  # lies in the caches as it is
+        (rows(128, 512), 1, ["128 stripped into 32 blocks of 4"]),  # read and written: 16 KiB of L1
+        (rows(130, 512), 1, ["130 stripped into 33 blocks of 4"]),  # nothing divides it
+        (rows(4096, 16), 1, ["4096 stripped into 64 blocks of 64"]),
+        (rows(16, 2048), 8, ["16 stripped into 16 blocks of 1"]),
+        (rows(64, 1024), 64, ["64 stripped into 64 blocks of 1"]),  # one for each thread
+        (rows(3, 50257), 1, ["3 stripped into 3 blocks of 1"]),
+    ],
+)
+def test_rows_stay_in_the_first_cache_between_two_passes(kernel: Kernel, threads: int, stripped: list[str]) -> None:
+    assert strips_of(kernel, threads) == stripped
+
+
+def test_an_axis_along_memory_is_no_axis_of_rows() -> None:
+    kernel = column_sum.capture(tensor_shape(1024, 600), tensor_shape(600))
+    assert strips_of(kernel, 1) == ["600 stripped into 3 blocks of 256"]

@@ -127,6 +127,22 @@ def test_a_costly_tile_is_computed_once(case: str, expected: str) -> None:
     assert reason(costly.capture(tensor_shape(8), tensor_shape(2, 8), case=case), 5) == expected
 
 
+def test_what_reads_a_broadcast_costly_tile_is_cheap_itself() -> None:
+    @tile.kernel
+    def centred(X: ConstView2[f32], Y: View2[f32]):
+        r, c = axis("r", 4), axis("c", 8)
+        for _ in parallel(shape(1)):
+            x = X[coord(0, 0), shape(r, c)]
+            mean = tile.reduce(x, c, tile.add) / 3.0
+            d = x - mean
+            Y.at(coord(0, 0), shape(r, c)).store(d * tile.reduce(d * d, c, tile.add))
+
+    kernel = centred.capture(tensor_shape(4, 8), tensor_shape(4, 8))
+    mean = [place.reason for place in places_of(kernel, planned(kernel, ELEMENT))[5]]
+    assert mean == ["holds a fold", "expensive, and read in 2 places"]
+    assert reason(kernel, 6) == INLINE
+
+
 def test_what_takes_many_operations_is_kept_on_the_way() -> None:
     kernel = costly.capture(tensor_shape(8), tensor_shape(2, 8), case="long")
     reasons = [place.reason for place in places_of(kernel, planned(kernel, ELEMENT))[18]]

@@ -220,3 +220,15 @@ def test_tasks_cover_the_programs() -> None:
             found = plan(kernel, GENERIC_AVX512, XirOptions(), threads=threads)
             assert found.programs == prod((programs,))
             assert (found.tasks - 1) * found.chosen.block < programs <= found.tasks * found.chosen.block
+
+
+def test_only_launches_of_enough_work_wake_workers() -> None:
+    small, large = (copied.capture(TENSOR(n, 64), TENSOR(n, 64)) for n in (16, 16384))
+    plans = [plan(kernel, GENERIC_AVX512, threads=4) for kernel in (small, large)]
+    assert [made.wakes for made in plans] == [False, True]
+    assert plans[1].microseconds == pytest.approx(1024 * plans[0].microseconds, rel=0.5)
+    assert "workers that sleep are left alone" in plans[0].render()
+    assert "workers that sleep are woken" in plans[1].render()
+    alone = plan(large, GENERIC_AVX512, threads=1)
+    assert alone.microseconds == pytest.approx(plans[1].microseconds, rel=0.1)
+    assert "launch: on the calling thread" in alone.render()

@@ -7,6 +7,7 @@ from tests.unit.bridge.xir.planning import label_of, planned
 from tilewright.bridge.xir.options import XirOptions, element
 from tilewright.bridge.xir.records import NestPlan
 from tilewright.bridge.xir.retile import strips
+from tilewright.core.machine import GENERIC_AVX512
 from tilewright.ir.kernel import Kernel
 from tilewright.tile import f32, tensor_shape
 
@@ -74,5 +75,5 @@ def test_explanations_name_the_squares() -> None:
 
 
 def test_the_axis_across_is_cut_into_blocks_of_squares() -> None:
-    (cut,) = strips(turned(1024, 1024), 1)
+    (cut,) = strips(turned(1024, 1024), 1, GENERIC_AVX512)
     assert cut.block == 64
