@@ -18,6 +18,7 @@ from tests.differential import (
     kernels_products,
     kernels_snapshots,
     kernels_squares,
+    kernels_windows,
     route_kernels,
 )
 from tilewright.bridge.xir.lower.kernel import lower
@@ -40,6 +41,7 @@ KERNELS: dict[str, Kernel] = {
     **kernels_products.KERNELS,
     **kernels_snapshots.KERNELS,
     **kernels_squares.KERNELS,
+    **kernels_windows.KERNELS,
 }
 WAYS: dict[str, tuple[Machine, XirOptions, bool]] = {
     "avx512": (GENERIC_AVX512, XirOptions(), False),
