@@ -131,7 +131,7 @@ def constants(m: Make) -> None:
         m.put(StoreOp(m.args[0], [grid.indices[0]], ones, mask=below))
         m.put(StoreElementOp(m.args[0], [m.put(AddOp(grid.indices[0], five, I64)).result], rounded))
         blocks = m.put(FloorDivOp(grid.indices[0], m.const(4), I64)).result
-        inside = m.put(FloorModOp(grid.indices[0], m.const(3), I64)).result
+        inside = m.put(FloorModOp(grid.indices[0], m.const(4), I64)).result
         m.put(StoreElementOp(m.args[0], [m.put(AddOp(blocks, inside, I64)).result], rounded))
 
 
@@ -139,7 +139,7 @@ def unfolded(m: Make) -> None:
     """A transcendental, a division by zero, an operand that is no constant, an index that reaches its divisor."""
     with m.parallel((3, 4)) as grid:
         m.put(StoreElementOp(m.args[0], [grid.indices[0]], m.put(ExpOp(m.const(0, f32), F32)).result))
-        m.put(StoreElementOp(m.args[0], [m.put(FloorModOp(grid.indices[0], m.const(2), I64)).result], m.const(0, f32)))
+        m.put(StoreElementOp(m.args[0], [m.put(FloorModOp(grid.indices[0], m.const(3), I64)).result], m.const(0, f32)))
         nowhere = m.put(FloorDivOp(m.const(1), m.const(0), I64)).result
         m.put(StoreElementOp(m.args[0], [m.put(AddOp(grid.indices[0], nowhere, I64)).result], m.const(0, f32)))
 
