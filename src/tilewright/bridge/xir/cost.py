@@ -207,7 +207,7 @@ def _anchored_memory(layouts: Layouts, decisions: Decisions, op: Operation, posi
     space = space_of(values[0])
     if axis is None:
         return float(space.volume)
-    turning = turn_price(nest, space) if nest.turned else 0.0
+    turning = turn_price(nest, space) if nest.across is not None else 0.0
     return lane_price(layouts, values, axis, space) + turning + space.volume / nest.width
 
 

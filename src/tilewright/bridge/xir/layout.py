@@ -7,7 +7,7 @@ from xdsl.ir import Operation, SSAValue
 
 from tilewright.bridge.xir.placement import Placement
 from tilewright.bridge.xir.records import LaneChoice, NestPlan, Storage
-from tilewright.bridge.xir.squares import squares_of, turn_price, why_gathered
+from tilewright.bridge.xir.squares import refused_squares, squares_of, turn_price
 from tilewright.bridge.xir.streams import Stream, streams
 from tilewright.core.machine import Machine
 from tilewright.ir.ops.access import StoreOp
@@ -135,8 +135,7 @@ def nest_plan(
             squares = squares_of(layouts, layouts.placement, values[0], nest)
             found += [(price + turn_price(square, space), square) for square in squares]
     best = min(found, key=lambda each: each[0])[1]
-    refused = why_gathered(layouts, layouts.placement, values[0], best) if len(values) == 1 else ""
-    return replace(best, refused=refused)
+    return refused_squares(layouts, layouts.placement, values[0], best) if len(values) == 1 else best
 
 
 def _along(nest: NestPlan, axis: AxisAttr) -> NestPlan:

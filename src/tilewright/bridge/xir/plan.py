@@ -27,6 +27,7 @@ from tilewright.bridge.xir.nests import plan_nests
 from tilewright.bridge.xir.options import PROGRAM, Element, Program, XirOptions
 from tilewright.bridge.xir.placement import Placement, place_tiles
 from tilewright.bridge.xir.records import Decisions, LaneChoice, LimitPlan, NestPlan, Storage, stage_of
+from tilewright.bridge.xir.squares import turn_beforehand
 from tilewright.core.codes.unsupported import NO_CANDIDATE, PLAN_CONFLICT, TOO_MANY_CANDIDATES
 from tilewright.core.dtypes import by_name
 from tilewright.core.errors import PlanError
@@ -225,8 +226,11 @@ def _decide(space: _Space, lanes: Program | Element) -> _Choice:
     place_tiles(placement)
     staged = share_homes(placement)
     memories = {storage.owner: storage for storage in memory_storages(space.structure)}
-    layouts = Layouts(placement, space.machine, asked, memories)
+    layouts = Layouts(placement, space.machine, asked, dict(memories))
     nests = plan_nests(layouts)
+    if turn_beforehand(placement, nests.values()):
+        layouts = Layouts(placement, space.machine, asked, dict(memories))
+        nests = plan_nests(layouts)
     fused = fused_producers(placement, nests)
     storages = {**layouts.storages, **_stages(space, layouts, staged)}
     scratch = sum(_bytes(item.dtype, item.size * (width if program else 1)) for item in storages.values())

@@ -83,7 +83,7 @@ class NestPlan:
 
     `lane` is the vectorised dimension; `fold` says that lanes are folded. A fold along other dimensions is computed for
     `copies` neighbouring vectors at once. With an `across` the two innermost dimensions go in squares, and the tiles in
-    `turned` are read along it; `refused` says why not, where there was something to turn.
+    `turned` are read along it. Without one, `refused` says why those in `turned` are gathered.
     """
 
     what: str

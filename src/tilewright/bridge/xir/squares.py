@@ -2,39 +2,45 @@
 turned in registers, instead of an element at a time.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from math import log2
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 
+from tilewright.analysis.limits import Limit
 from tilewright.analysis.pointwise import PointRead, point_reads
 from tilewright.bridge.xir.flow import tile_operands
 from tilewright.bridge.xir.placement import EXPENSIVE, Placement
 from tilewright.bridge.xir.records import NestPlan, TurnedRead
 from tilewright.bridge.xir.streams import Stored
 from tilewright.ir.ops.access import LoadOp, StoreOp
-from tilewright.ir.ops.regions import CarryingOp
-from tilewright.ir.types import DimAttr, SpaceAttr, space_of, view_type
+from tilewright.ir.ops.regions import CarryingOp, ParallelOp
+from tilewright.ir.types import DimAttr, SpaceAttr, dtype_of, element_of, space_of, view_type
 
-__all__ = ["dims_across", "inlined", "squares_of", "turn_price", "why_gathered"]
+__all__ = ["dims_across", "inlined", "refused_squares", "squares_of", "turn_beforehand", "turn_price"]
 
 _WIDEST = 16  # lanes: a square of them still fits the registers
-_CODE = 512  # operations that the rows of one square may write
+_CODE = 1000  # operations of all kinds of squares: functions have at most 2000
+_LONG = "its rows would be too long"
+_STORED = 3  # operations that place and store a vector
 _EXPENSIVE = 24  # operations that stand for one transcendental
 
 
 def squares_of(stored: Stored, placement: Placement, value: SSAValue, nest: NestPlan) -> list[NestPlan]:
     """The nest in squares, for every dimension along which tiles lie that it reads across; none where it cannot be."""
-    found = list(_candidates(stored, placement, value, nest))
-    return [] if found and why_no_squares(placement, value, nest.width) is not None else found
+    found = _candidates(stored, placement, value, nest)
+    return [square for square in found if why_no_squares(placement, value, square) is None]
 
 
-def why_gathered(stored: Stored, placement: Placement, value: SSAValue, nest: NestPlan) -> str:
-    """Why a nest gathers what it could turn; empty when there is nothing to turn."""
-    if nest.across is not None or not list(_candidates(stored, placement, value, nest)):
-        return ""
-    return why_no_squares(placement, value, nest.width) or "squares would stay too empty"
+def refused_squares(stored: Stored, placement: Placement, value: SSAValue, nest: NestPlan) -> NestPlan:
+    """The nest, with what it gathers though it lies along another dimension, and why."""
+    if nest.across is not None:
+        return nest
+    for square in _candidates(stored, placement, value, nest):
+        why = why_no_squares(placement, value, square)
+        return replace(nest, turned=square.turned, refused=why or "squares would stay too empty")
+    return nest
 
 
 def _candidates(stored: Stored, placement: Placement, value: SSAValue, nest: NestPlan) -> Iterator[NestPlan]:
@@ -65,15 +71,60 @@ def dims_across(store: StoreOp) -> set[DimAttr]:
     }
 
 
-def why_no_squares(placement: Placement, value: SSAValue, width: int) -> str | None:
+def why_no_squares(placement: Placement, value: SSAValue, square: NestPlan) -> str | None:
     """Why a nest that computes the tile cannot go in squares, or None."""
-    if not 2 <= width <= _WIDEST:
-        return f"{width} lanes make no square that fits the registers"
+    if not 2 <= square.width <= _WIDEST:
+        return f"{square.width} lanes make no square that fits the registers"
     owner = value.owner
     if isinstance(owner, Operation) and any(isinstance(op, CarryingOp) for op in owner.walk()):
         return "the tile holds a fold"
-    code = width * sum(_EXPENSIVE if isinstance(op, EXPENSIVE) else 1 for op in _computed(placement, value))
-    return f"its rows would take {code} operations, more than {_CODE}" if code > _CODE else None
+    code = _operations(placement, value, square)
+    return f"{_LONG}: {code} operations, more than {_CODE}" if code > _CODE else None
+
+
+def turn_beforehand(placement: Placement, nests: Iterable[NestPlan]) -> bool:
+    """Keep the loads across nests too long for squares in buffers of their own, filled in squares, if these stay in the
+    second cache. Whether there are any.
+    """
+    values = {number: value for value, number in placement.structure.numbers.items()}
+    wanted = [(nest, read) for nest in nests if nest.refused.startswith(_LONG) for read in nest.turned]
+    kept = False
+    for nest, read in wanted:
+        value = values[read.value]
+        if placement.is_inline(value) and _bytes(value) <= placement.machine.l2_bytes // 2:
+            placement.keep(value, "turned before it is used")
+            placement.demands.setdefault(value, space_of(value).dims[read.dims.index(nest.lane)].number)
+            kept = True
+    return kept
+
+
+def _bytes(value: SSAValue) -> int:
+    return space_of(value).volume * dtype_of(element_of(value)).itemsize
+
+
+def _operations(placement: Placement, value: SSAValue, square: NestPlan) -> int:
+    """What the rows of a square write, for whole squares and for each kind of partial ones."""
+    computed = sum(_EXPENSIVE if isinstance(op, EXPENSIVE) else 1 for op in _computed(placement, value))
+    extents = {axis.dim.number: axis.extent for axis in space_of(value).axes}
+    kinds = 1
+    for dim in square.axes[-2:]:
+        extent = extents[dim]
+        cut = _is_cut(placement.limits.get(DimAttr.of(dim)), extent)
+        kinds *= 2 if cut else (extent >= square.width) + (extent % square.width > 0)
+    turning = len(square.turned) * (1 + log2(square.width))
+    return int(kinds * square.width * (computed + turning + _STORED))
+
+
+def _is_cut(limit: Limit | None, extent: int) -> bool:
+    """Whether only the program knows how much of its block is seen."""
+    if limit is None:
+        return False
+    blocks = 1
+    for atom in limit.offset.terms:
+        root = atom.block.parent_op() if isinstance(atom, BlockArgument) else None
+        if isinstance(atom, BlockArgument) and isinstance(root, ParallelOp):
+            blocks *= root.space.extents[atom.index]
+    return limit.size < blocks * extent
 
 
 def _computed(placement: Placement, value: SSAValue) -> Iterator[Operation]:

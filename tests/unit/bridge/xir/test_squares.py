@@ -53,15 +53,30 @@ def test_a_plain_copy_has_nothing_to_turn() -> None:
         (turned(40, 2), XirOptions(lanes=element()), "squares would stay too empty"),
         (turned(64, 48), XirOptions(lanes=element(), lane_width=32), "32 lanes make no square that fits the registers"),
         (
-            long_expression.capture(tensor_shape(64, 48), tensor_shape(48, 64), steps=28),
+            long_expression.capture(tensor_shape(1024, 1040), tensor_shape(1040, 1024), steps=30),
             XirOptions(lanes=element(), lane_width=16),
-            "its rows would take 960 operations, more than 512",
+            "its rows would be too long: 1152 operations, more than 1000",
         ),
     ],
 )
 def test_what_is_not_turned_says_why(kernel: Kernel, options: XirOptions, reason: str) -> None:
     nest = store_nest(kernel, options)
     assert (nest.across, nest.refused) == (None, reason)
+
+
+def test_what_long_expressions_read_across_is_turned_beforehand() -> None:
+    kernel = long_expression.capture(tensor_shape(70, 50), tensor_shape(50, 70), steps=20)
+    nests = planned(kernel, XirOptions(lanes=element())).decisions.nests.values()
+    assert [(nest.what, nest.across is not None) for nest in nests] == [("load", True), ("store", False)]
+
+
+def test_partial_squares_count_as_code_of_their_own() -> None:
+    whole, ragged = (
+        long_expression.capture(tensor_shape(*shape), tensor_shape(*reversed(shape)), steps=12)
+        for shape in ((64, 48), (70, 50))
+    )
+    assert store_nest(whole).across is not None
+    assert store_nest(ragged).across is None
 
 
 def test_what_may_overlap_is_turned_into_a_buffer_first() -> None:
