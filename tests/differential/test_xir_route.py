@@ -11,11 +11,14 @@ import pytest
 
 from tests.differential import (
     kernels_carries,
+    kernels_columns,
     kernels_folds,
     kernels_fusion,
     kernels_lanes,
     kernels_products,
     kernels_snapshots,
+    kernels_squares,
+    kernels_windows,
     route_kernels,
 )
 from tilewright.bridge.xir.lower.kernel import lower
@@ -31,11 +34,14 @@ from tilewright.xir.passes.pipelines import CPU_PIPELINE, run_pipeline
 KERNELS: dict[str, Kernel] = {
     **route_kernels.KERNELS,
     **kernels_carries.KERNELS,
+    **kernels_columns.KERNELS,
     **kernels_folds.KERNELS,
     **kernels_fusion.KERNELS,
     **kernels_lanes.KERNELS,
     **kernels_products.KERNELS,
     **kernels_snapshots.KERNELS,
+    **kernels_squares.KERNELS,
+    **kernels_windows.KERNELS,
 }
 WAYS: dict[str, tuple[Machine, XirOptions, bool]] = {
     "avx512": (GENERIC_AVX512, XirOptions(), False),

@@ -11,7 +11,7 @@ from tests.unit.ir.making import Make, space, tile, view
 from tilewright.core.dtypes import f32, i64
 from tilewright.ir.ops.access import LoadElementOp, LoadOp, StoreElementOp, StoreOp
 from tilewright.ir.ops.convert import CastOp
-from tilewright.ir.ops.elementwise import AddOp, ExpOp, FloorDivOp, LtOp, MulOp, NegOp
+from tilewright.ir.ops.elementwise import AddOp, ExpOp, FloorDivOp, FloorModOp, LtOp, MulOp, NegOp
 from tilewright.ir.ops.memory import MemoryAllocOp, MemoryLoadOp, MemoryStoreOp
 from tilewright.ir.ops.regions import ReduceOp, SerialOp, YieldOp
 from tilewright.ir.ops.tiles import ExtractOp, MapOp
@@ -130,12 +130,16 @@ def constants(m: Make) -> None:
         rounded = m.put(CastOp(m.const(0x4020000000000001), F32)).result
         m.put(StoreOp(m.args[0], [grid.indices[0]], ones, mask=below))
         m.put(StoreElementOp(m.args[0], [m.put(AddOp(grid.indices[0], five, I64)).result], rounded))
+        blocks = m.put(FloorDivOp(grid.indices[0], m.const(4), I64)).result
+        inside = m.put(FloorModOp(grid.indices[0], m.const(4), I64)).result
+        m.put(StoreElementOp(m.args[0], [m.put(AddOp(blocks, inside, I64)).result], rounded))
 
 
 def unfolded(m: Make) -> None:
-    """A transcendental, a division by zero, an operand that is no constant."""
+    """A transcendental, a division by zero, an operand that is no constant, an index that reaches its divisor."""
     with m.parallel((3, 4)) as grid:
         m.put(StoreElementOp(m.args[0], [grid.indices[0]], m.put(ExpOp(m.const(0, f32), F32)).result))
+        m.put(StoreElementOp(m.args[0], [m.put(FloorModOp(grid.indices[0], m.const(3), I64)).result], m.const(0, f32)))
         nowhere = m.put(FloorDivOp(m.const(1), m.const(0), I64)).result
         m.put(StoreElementOp(m.args[0], [m.put(AddOp(grid.indices[0], nowhere, I64)).result], m.const(0, f32)))
 

@@ -12,6 +12,7 @@ from xdsl.ir import Operation, SSAValue
 from tilewright.analysis.access import Limits, is_inside
 from tilewright.analysis.forms import Forms
 from tilewright.analysis.structure import Structure
+from tilewright.analysis.windows import window_of
 from tilewright.bridge.xir.records import ContractPlan, LaneChoice
 from tilewright.core.machine import Machine
 from tilewright.ir.ops import elementwise
@@ -28,6 +29,7 @@ Demands = dict[SSAValue, int | None]
 _TRANSPOSE = 4  # a copy through squares of vectors
 _GATHERED = 12  # a copy, and another by gathers
 _K_BLOCK = 512
+_LONG_CHAIN = 16  # steps of k after which it costs little to store the sums and to load them again
 _ROW_BLOCK = 192
 _SKINNY = 64  # rows; a B beyond the caches then counts for more than the arithmetic
 _STREAMED = 20  # rows up to which B is read once as it lies; with more of them panels pay
@@ -182,10 +184,12 @@ def _choices(op: MmaOp, roles: Roles, fixed: frozenset[int]) -> list[tuple[bool,
 
 def _inner(op: MmaOp, roles: Roles) -> DimAttr:
     """The contracted dimension that runs inside: an empty one, else the last one longer than 1, so that order is
-    kept.
+    kept. Where another order is allowed, a long one goes before short ones, since sums leave the registers after it.
     """
     empty = (dim for dim in roles.contracted if _depth(op, dim) == 0)
-    longer = (dim for dim in reversed(roles.contracted) if _depth(op, dim) > 1)
+    longer = [dim for dim in reversed(roles.contracted) if _depth(op, dim) > 1]
+    if op.reassociate.value.data and longer and _depth(op, longer[0]) < _LONG_CHAIN:
+        longer.sort(key=lambda dim: _depth(op, dim) < _LONG_CHAIN)
     return (*empty, *longer, roles.contracted[-1])[0]
 
 
@@ -212,9 +216,9 @@ def _priced(
     cost = 0.0
     if not (direct[lane_side] and _stride(lane_side, lane) == 1):
         strided = _stride(lane_side, lane) not in (1, None)
-        cost += _copy_cost(lane_side, op, setting) * (_TRANSPOSE if strided else 1)
+        cost += _copy_cost(_in_buffer(lane_side, lane), op, setting) * (_TRANSPOSE if strided else 1)
     if not direct[row_side]:
-        cost += _copy_cost(row_side, op, setting)
+        cost += _copy_cost(_in_buffer(row_side, None), op, setting)
     if isinstance(sink.op, StoreOp) and _store_stride(sink.op, lane) != 1:
         cost += _copy_cost(sink.value, op, setting) * _GATHERED
     extent = 1 if lane is None else _extent(op, lane)
@@ -231,16 +235,27 @@ def _copy_cost(value: SSAValue, op: MmaOp, setting: Setting) -> float:
 
 
 def _stride(value: SSAValue, dim: DimAttr | None) -> int | None:
-    """The element stride at which a load moves along a dimension; None when the value is no load."""
-    load = value.owner
+    """The element stride at which a load, or a window of one, moves along a dimension; None when it is no load."""
+    window = window_of(value)
+    load = window.tile.owner
     if dim is None or not isinstance(load, LoadOp):
         return None
-    return view_type(load.view).strides[space_of(value).dims.index(dim)]
+    return window.stride(dim, view_type(load.view).strides)
+
+
+def _in_buffer(value: SSAValue, lane: DimAttr | None) -> SSAValue:
+    """What is kept when an operand cannot be read in place: the tile that it shows many times over, if lanes lie side
+    by side in it.
+    """
+    window = window_of(value)
+    if space_of(window.tile).volume >= space_of(value).volume:
+        return value
+    return value if lane is not None and window.axis_along(lane) is None else window.tile
 
 
 def _is_direct(value: SSAValue, sink: Operation, setting: Setting) -> bool:
     """Whether the operand can be read from its view: always inside, never masked, never overtaken by a store."""
-    load = value.owner
+    load = window_of(value).tile.owner
     if not isinstance(load, LoadOp) or load.mask is not None or not is_inside(load, setting.limits, setting.forms):
         return False
     if isinstance(sink, StoreOp) and sink.view is load.view:
@@ -263,9 +278,11 @@ def _outcome(
     packed = lane_direct and _stride(lane_side, best.lane) not in (1, None)
     lane = _number(best.lane)
     demands: Demands = {op.c: lane, sink.value: lane}
-    kept = [value for value, read in ((row_side, direct[row_side]), (lane_side, lane_direct)) if not read]
+    kept = [] if direct[row_side] else [_in_buffer(row_side, None)]
     if not lane_direct:
-        demands[lane_side] = lane
+        kept.append(_in_buffer(lane_side, best.lane))
+        demands[kept[-1]] = _number(None if best.lane is None else window_of(lane_side).axis_along(best.lane))
+        demands.setdefault(lane_side, lane)
     others = [dim for dim in (*roles.batch, *roles.rows, *roles.columns) if dim not in (row, best.lane)]
     structure = setting.structure
     plan = ContractPlan(
@@ -273,7 +290,7 @@ def _outcome(
         row=_number(row),
         lane=lane,
         k=_inner(op, roles).number,
-        outer=tuple(dim.number for dim in (*others, *(dim for dim in roles.contracted if dim != _inner(op, roles)))),
+        outer=tuple(dim.number for dim in _outer(op, roles, others, lane_side, setting.machine)),
         a_direct=direct[row_side],
         b_direct=lane_direct,
         tile=register_tile(setting.machine, _lanes(op, setting), _size_of(op, _number(row)), _size_of(op, lane)),
@@ -283,6 +300,17 @@ def _outcome(
         from_zero=_is_zero(op.c),
     )
     return Outcome(plan, sink.absorbed, tuple(kept), demands, _assumed(direct, structure))
+
+
+def _outer(
+    op: MmaOp, roles: Roles, others: list[DimAttr], lane_side: SSAValue, machine: Machine
+) -> tuple[DimAttr, ...]:
+    """The loops around the contraction. Contracted ones stay inside, unless B is then read again and again from beyond
+    the second cache.
+    """
+    folded = [dim for dim in roles.contracted if dim != _inner(op, roles)]
+    size = dtype_of(element_of(lane_side)).itemsize * space_of(lane_side).volume
+    return (*folded, *others) if size > machine.l2_bytes // 2 else (*others, *folded)
 
 
 def _pack_here(value: SSAValue, op: MmaOp, setting: Setting) -> bool:
@@ -333,8 +361,9 @@ def _is_zero(value: SSAValue) -> bool:
 def _assumed(direct: Mapping[SSAValue, bool], structure: Structure) -> frozenset[tuple[int, int]]:
     found: set[tuple[int, int]] = set()
     for value, is_direct in direct.items():
-        if is_direct and isinstance(value.owner, LoadOp):
-            found |= structure.written_with(value.owner.view)
+        load = window_of(value).tile.owner
+        if is_direct and isinstance(load, LoadOp):
+            found |= structure.written_with(load.view)
     return frozenset(found)
 
 

@@ -14,6 +14,7 @@ from tilewright.bridge.xir.flow import is_anchored
 from tilewright.bridge.xir.layout import Layouts, lane_price
 from tilewright.bridge.xir.options import CostModel
 from tilewright.bridge.xir.records import Decisions
+from tilewright.bridge.xir.squares import turn_price
 from tilewright.ir.ops import elementwise, regions, tiles
 from tilewright.ir.ops.access import LoadElementOp, LoadOp, StoreElementOp, StoreOp, UpdateOp
 from tilewright.ir.types import AxisAttr, is_tile, space_of, view_type
@@ -24,6 +25,9 @@ __all__ = ["WORTH_WAKING", "CostTerms", "Work", "element_work", "program_work", 
 _UNIT_MICROSECONDS = 0.0003
 WORTH_WAKING = 20.0
 """Microseconds of work from which a launch wakes sleeping workers: each costs the launching thread about 7 of them."""
+
+
+_INLINE_LANES = 16  # of what is computed where it is used
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +180,7 @@ def _lanes_of(decisions: Decisions, position: int) -> int:
     """How many elements one vector operation at a position computes."""
     if position in decisions.contracts:
         return decisions.contracts[position].tile[2]
-    return decisions.nests[position].width if position in decisions.nests else 1
+    return decisions.nests[position].width if position in decisions.nests else _INLINE_LANES
 
 
 def _anchored_arithmetic(op: Operation, width: int) -> float:
@@ -185,7 +189,7 @@ def _anchored_arithmetic(op: Operation, width: int) -> float:
     if isinstance(op, tiles.MapOp):
         return _map_arithmetic(op, float(op.space.volume)) / max(width, 1)
     if isinstance(op, elementwise.ElementwiseOp) and is_tile(op.result):
-        return space_of(op.result).volume / 16
+        return space_of(op.result).volume / _INLINE_LANES
     return 1.0 if isinstance(op, elementwise.ElementwiseOp) else 0.0
 
 
@@ -208,7 +212,8 @@ def _anchored_memory(layouts: Layouts, decisions: Decisions, op: Operation, posi
     space = space_of(values[0])
     if axis is None:
         return float(space.volume)
-    return lane_price(layouts, values, axis, space) + space.volume / nest.width
+    turning = turn_price(nest, space) if nest.across is not None else 0.0
+    return lane_price(layouts, values, axis, space) + turning + space.volume / nest.width
 
 
 def _lane_axis(value: SSAValue, lane: int | None) -> AxisAttr | None:

@@ -1,12 +1,13 @@
 """Buffers and loop nests: which dimension is innermost in each buffer, and along which one each nest is vectorised."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.ir import Operation, SSAValue
 
 from tilewright.bridge.xir.placement import Placement
 from tilewright.bridge.xir.records import LaneChoice, NestPlan, Storage
+from tilewright.bridge.xir.squares import refused_squares, squares_of, turn_price
 from tilewright.bridge.xir.streams import Stream, streams
 from tilewright.core.machine import Machine
 from tilewright.ir.ops.access import StoreOp
@@ -119,28 +120,37 @@ def access_weight(stream: Stream, width: int) -> float:
 def nest_plan(
     layouts: Layouts, what: str, values: Sequence[SSAValue], space: SpaceAttr, store: StoreOp | None = None
 ) -> NestPlan:
-    """The loop order of one nest: written order, with the lane dimension moved innermost."""
-    numbers = [axis.dim.number for axis in space.axes]
-    lane = _stored_lane(layouts, values, space, store)
-    if lane is not None:
-        numbers.remove(lane)
-        numbers.append(lane)
-    return NestPlan(what, tuple(numbers), lane, width_for(layouts.machine, layouts.choice, values))
-
-
-def _stored_lane(layouts: Layouts, values: Sequence[SSAValue], space: SpaceAttr, store: StoreOp | None) -> int | None:
+    """The loop order of one nest: written order, with the lane dimension moved innermost, or squares of two."""
+    width = width_for(layouts.machine, layouts.choice, values)
+    plain = NestPlan(what, tuple(axis.dim.number for axis in space.axes), None, width)
     wide = [axis for axis in space.axes if axis.extent > 1]
     if layouts.choice.program or not wide:
-        return None
+        return plain
     fixed = [axis for axis in wide if axis.dim.number in layouts.choice.fixed]
+    found: list[tuple[float, NestPlan]] = []
+    for axis in fixed or list(reversed(wide)):
+        nest, price = _along(plain, axis), nest_price(layouts, values, axis, space, store)
+        found.append((price, nest))
+        if len(values) == 1:
+            squares = squares_of(layouts, layouts.placement, values[0], nest)
+            found += [(price + turn_price(square, space), square) for square in squares]
+    best = min(found, key=lambda each: each[0])[1]
+    return refused_squares(layouts, layouts.placement, values[0], best) if len(values) == 1 else best
 
-    def price(axis: AxisAttr) -> float:
-        stride = _target_stride(layouts, values[0], axis, store)
-        width = width_for(layouts.machine, layouts.choice, values)
-        vectors = space.volume // max(axis.extent, 1) * -(-axis.extent // width)
-        return lane_price(layouts, values, axis, space) + vectors * access_weight(Stream(stride), width)
 
-    return min(fixed or list(reversed(wide)), key=price).dim.number
+def _along(nest: NestPlan, axis: AxisAttr) -> NestPlan:
+    lane = axis.dim.number
+    return replace(nest, axes=(*(dim for dim in nest.axes if dim != lane), lane), lane=lane)
+
+
+def nest_price(
+    layouts: Layouts, values: Sequence[SSAValue], axis: AxisAttr, space: SpaceAttr, store: StoreOp | None
+) -> float:
+    """Vector operations that a nest with lanes along `axis` takes to read what it computes from, and to write it."""
+    width = width_for(layouts.machine, layouts.choice, values)
+    vectors = space.volume // max(axis.extent, 1) * -(-axis.extent // width)
+    stride = _target_stride(layouts, values[0], axis, store)
+    return lane_price(layouts, values, axis, space) + vectors * access_weight(Stream(stride), width)
 
 
 def _target_stride(layouts: Layouts, value: SSAValue, axis: AxisAttr, store: StoreOp | None) -> int | None:

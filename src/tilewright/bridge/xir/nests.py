@@ -1,6 +1,7 @@
 """The loop nest of every operation that computes tiles into memory: stores, buffered tiles, folds, carries."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from xdsl.ir import Operation, SSAValue
 
@@ -9,6 +10,7 @@ from tilewright.analysis.folds import ClosedFold, closed_fold_of
 from tilewright.bridge.xir.flow import is_anchored
 from tilewright.bridge.xir.layout import Layouts, access_weight, lane_price, nest_plan, width_for
 from tilewright.bridge.xir.records import NestPlan
+from tilewright.bridge.xir.squares import inlined
 from tilewright.bridge.xir.streams import Stream, read_streams
 from tilewright.ir.ops import elementwise, regions, tiles
 from tilewright.ir.ops.access import LoadOp, StoreOp, UpdateOp
@@ -18,6 +20,7 @@ from tilewright.ir.types import AxisAttr, SpaceAttr, is_tile, space_of
 __all__ = ["plan_nests", "scalar_nest"]
 
 _COMBINE = 8.0
+_OPERATIONS = 96  # of a loop body, so that it stays quick to compile
 
 
 def plan_nests(layouts: Layouts) -> dict[int, NestPlan]:
@@ -90,7 +93,7 @@ def _scan_nest(layouts: Layouts, op: tiles.ScanOp) -> NestPlan:
 
 def _map_nest(layouts: Layouts, op: tiles.MapOp) -> NestPlan:
     layouts.storage_of(op.result)
-    plain = nest_plan(layouts, "map", [op.result], op.space)
+    plain = _side_by_side(layouts, op, nest_plan(layouts, "map", [op.result], op.space))
     fold = closed_fold_of(op)
     if layouts.choice.program or not isinstance(fold, ClosedFold) or not fold.may_permute:
         return plain
@@ -98,6 +101,22 @@ def _map_nest(layouts: Layouts, op: tiles.MapOp) -> NestPlan:
     if horizontal is None:
         return plain
     return horizontal if _fold_price(layouts, fold, horizontal) <= _plain_price(layouts, fold, plain) else plain
+
+
+def _side_by_side(layouts: Layouts, op: tiles.MapOp, nest: NestPlan) -> NestPlan:
+    """The nest with as many vectors at once as registers and the size of the code allow, around one plain fold.
+
+    Every line of the folded rows is then read whole, and sums do not wait for each other.
+    """
+    folds = [inner for inner in op.walk() if isinstance(inner, regions.CarryingOp)]
+    if nest.lane is None or nest.width == 1 or len(folds) != 1 or folds[0].parent is not op.body.block:
+        return nest
+    (fold,) = folds
+    extent = next(axis.extent for axis in op.space.axes if axis.dim.number == nest.lane)
+    code = sum(1 for _ in fold.walk()) + len(inlined(layouts.placement, op, set()))
+    registers = layouts.machine.vector_registers // (2 * len(fold.inits))
+    copies = min(extent // nest.width, registers, _OPERATIONS // code)
+    return replace(nest, copies=max(copies, 1))
 
 
 def _horizontal(layouts: Layouts, fold: ClosedFold) -> NestPlan | None:

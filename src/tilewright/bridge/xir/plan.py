@@ -27,7 +27,8 @@ from tilewright.bridge.xir.memories import memory_storages
 from tilewright.bridge.xir.nests import plan_nests
 from tilewright.bridge.xir.options import PROGRAM, Element, Program, XirOptions
 from tilewright.bridge.xir.placement import Placement, place_tiles
-from tilewright.bridge.xir.records import Decisions, LaneChoice, LimitPlan, Storage, stage_of
+from tilewright.bridge.xir.records import Decisions, LaneChoice, LimitPlan, NestPlan, Storage, stage_of
+from tilewright.bridge.xir.squares import turn_beforehand
 from tilewright.bridge.xir.streaming import with_streams
 from tilewright.core.codes.unsupported import NO_CANDIDATE, PLAN_CONFLICT, TOO_MANY_CANDIDATES
 from tilewright.core.dtypes import by_name
@@ -227,8 +228,12 @@ def _decide(space: _Space, lanes: Program | Element) -> _Choice:
     place_tiles(placement)
     staged = share_homes(placement)
     memories = {storage.owner: storage for storage in memory_storages(space.structure)}
-    layouts = Layouts(placement, space.machine, asked, memories)
-    nests = with_streams(layouts, space.root, plan_nests(layouts))
+    layouts = Layouts(placement, space.machine, asked, dict(memories))
+    nests = plan_nests(layouts)
+    if turn_beforehand(placement, nests.values()):
+        layouts = Layouts(placement, space.machine, asked, dict(memories))
+        nests = plan_nests(layouts)
+    nests = with_streams(layouts, space.root, nests)
     fused = fused_producers(placement, nests)
     joined = joined_stores(placement, nests)
     storages = {**layouts.storages, **_stages(space, layouts, staged)}
@@ -373,6 +378,8 @@ def _notes(space: _Space, choice: _Choice) -> Iterator[str]:
     for position, nest in choice.decisions.nests.items():
         loops = " x ".join(_label(space, dim) for dim in nest.axes) or "one point"
         lanes = "scalar" if nest.lane is None else f"{nest.width} lanes along {_label(space, nest.lane)}"
+        lanes += f", {nest.copies} vectors at once" if nest.copies > 1 else ""
+        lanes += "".join(_turned(space, nest))
         line = span_of(operations[position]).line
         past = ", past the caches" if nest.streaming else ""
         yield f"line {line}: {nest.what} over {loops}, {lanes}{past}"
@@ -393,6 +400,14 @@ def _notes(space: _Space, choice: _Choice) -> Iterator[str]:
         if place is not None and is_tile(value) and _stands(value):
             kept = "inline" if place.inline else f"buffer {place.storage}"
             yield f"%{number} (line {span_of(value).line}): {kept}: {place.reason}"
+
+
+def _turned(space: _Space, nest: NestPlan) -> Iterator[str]:
+    if nest.across is not None:
+        tiles = ", ".join(f"%{read.value}" for read in nest.turned)
+        yield f", in squares with {_label(space, nest.across)} that turn {tiles}"
+    if nest.refused:
+        yield f", gathers because {nest.refused}"
 
 
 def _stands(value: SSAValue) -> bool:

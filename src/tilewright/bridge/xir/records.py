@@ -5,7 +5,17 @@ from dataclasses import dataclass, field
 
 from tilewright.ir.layout_attr import LayoutAttr
 
-__all__ = ["ContractPlan", "Decisions", "LaneChoice", "LimitPlan", "NestPlan", "Place", "Storage", "stage_of"]
+__all__ = [
+    "ContractPlan",
+    "Decisions",
+    "LaneChoice",
+    "LimitPlan",
+    "NestPlan",
+    "Place",
+    "Storage",
+    "TurnedRead",
+    "stage_of",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +68,23 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
+class TurnedRead:
+    """A tile that is loaded along the dimension across the lanes and turned: its number, and the dimension of the nest
+    that each of its axes moves with (None: it stays at 0).
+    """
+
+    value: int
+    dims: tuple[int | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class NestPlan:
     """One loop nest: axes from outermost to innermost.
 
-    `lane` is the vectorised dimension; `fold` says that lanes are folded, `streaming` that stores go past the caches.
+    `lane` is the vectorised dimension; `fold` says that lanes are folded. A fold along other dimensions is computed for
+    `copies` neighbouring vectors at once. With an `across` the two innermost dimensions go in squares, and the tiles in
+    `turned` are read along it. Without one, `refused` says why those in `turned` are gathered.
+    `streaming` says that stores go past the caches.
     """
 
     what: str
@@ -69,6 +92,10 @@ class NestPlan:
     lane: int | None
     width: int
     fold: bool = False
+    copies: int = 1
+    across: int | None = None
+    turned: tuple[TurnedRead, ...] = ()
+    refused: str = ""
     streaming: bool = False
 
 

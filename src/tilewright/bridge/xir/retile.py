@@ -12,6 +12,7 @@ from xdsl.ir import Operation
 from tilewright.analysis.limits import extent_of
 from tilewright.bridge.xir.admission import admit
 from tilewright.bridge.xir.options import Program, XirOptions
+from tilewright.bridge.xir.squares import dims_across
 from tilewright.core.abi import Usage
 from tilewright.core.machine import Machine
 from tilewright.ir.effects import usage
@@ -52,6 +53,7 @@ _CONTRACTION_BLOCK = 64
 _FLAT_BLOCK = 4096
 _COLUMN_BLOCK = 256
 _ROWS_AT_ONCE = 64
+_ACROSS_BLOCK = 64  # of an axis that loads lie along: squares of lanes, and whole lines of narrow elements
 _REGISTER_TILE = (8, 16)  # rows, and columns of one vector
 _LANES = 16
 _READ = 0.5  # vector operations that reading an element of an operand counts for
@@ -112,7 +114,9 @@ def _wanted(root: regions.ParallelOp, dims: list[DimAttr], threads: int, machine
         sizes.append(extent_of(root, last) if rows else whole)
     else:
         sizes.append(max(least, _rows_at_once(root, last, threads, machine)))
-    for dim, size in zip(dims, sizes, strict=True):
+    across = {dim for op in root.walk() if isinstance(op, StoreOp) for dim in dims_across(op)}
+    for dim, least in zip(dims, sizes, strict=True):
+        size = max(least, _ACROSS_BLOCK) if dim in across else least
         if extent_of(root, dim) > size:
             yield StripAxis(dim.number, size)
 

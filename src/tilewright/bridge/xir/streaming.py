@@ -37,7 +37,12 @@ def _why_cached(layouts: Layouts, root: ParallelOp, op: StoreOp, nest: NestPlan)
     space, view = space_of(op.value), view_type(op.view)
     dtype = dtype_of(view.element)
     lane = next((axis for axis in space.axes if axis.dim.number == nest.lane), None)
-    if lane is None or nest.axes[-1] != nest.lane or view.strides[space.dims.index(lane.dim)] != 1:
+    if (
+        lane is None
+        or nest.across is not None
+        or nest.axes[-1] != nest.lane
+        or view.strides[space.dims.index(lane.dim)] != 1
+    ):
         return "its lanes do not lie side by side"
     if not _fills_vectors(nest, dtype, machine.vector_bits) or lane.extent < _LEAST_VECTORS * nest.width:
         return "its rows are no whole vectors"

@@ -54,6 +54,58 @@ def made(m: int, n: int, k: int, *, a_turned: bool = False, b_turned: bool = Fal
     return products.capture(*shapes, a_turned=a_turned, b_turned=b_turned)
 
 
+@tile.kernel
+def windows(X: ConstView2[f32], W: ConstView3[f32], Y: View3[f32], *, padding: int = 0, ordered: bool = False):
+    """Y[e, n] over taps j and channels c of X[e + j - padding, c] and W[j, c, n]."""
+    e, j, c, n = axis("e", Y.shape[1]), axis("j", W.shape[0]), axis("c", W.shape[1]), axis("n", W.shape[2])
+    one, h = axis("one", 1), axis("h", Y.shape[1] - 1 + W.shape[0])
+    for _ in parallel(shape(1)):
+        x = X[coord(-padding, 0), shape(h, c)]
+        around = reindex(x, shape(one, e, c, j), lambda at: coord(at.index(e) + at.index(j), at.index(c)))
+        made = mma(around, W[coord(0, 0, 0), shape(j, c, n)], zeros(f32, shape(one, e, n)), reassociate=not ordered)
+        Y.at(coord(0, 0, 0), shape(one, e, n)).store(made)
+
+
+def windowed(channels: int, filters: int, *, padding: int = 0, ordered: bool = False) -> Kernel:
+    rows = tensor_shape(22 - 2 * padding, channels)
+    shapes = rows, tensor_shape(3, channels, filters), tensor_shape(1, 20, filters)
+    return windows.capture(*shapes, padding=padding, ordered=ordered)
+
+
+def buffered(kernel: Kernel) -> list[str]:
+    """Why operands of the product have buffers."""
+    places = [place for places in places_of(kernel, planned(kernel, ELEMENT)).values() for place in places]
+    return [place.reason for place in places if not place.inline and place.reason != "accumulates"]
+
+
+def test_windows_are_read_where_the_image_lies() -> None:
+    kernel = windowed(32, 32)
+    item = only(kernel)
+    assert (item.a_direct, item.b_direct) == (True, True)
+    assert buffered(kernel) == []
+
+
+def test_of_a_padded_image_the_image_is_copied_and_not_its_windows() -> None:
+    kernel = windowed(32, 32, padding=1)
+    item = only(kernel)
+    assert (item.a_direct, item.b_direct) == (False, True)
+    assert buffered(kernel) == ["operand of a contraction"]
+
+
+@pytest.mark.parametrize(
+    ("channels", "ordered", "inner"), [(32, False, "c"), (16, False, "c"), (15, False, "j"), (32, True, "j")]
+)
+def test_a_long_chain_goes_inside_short_ones_where_order_is_free(channels: int, inner: str, *, ordered: bool) -> None:
+    kernel = windowed(channels, 32, ordered=ordered)
+    assert label_of(kernel, only(kernel).k) == inner
+
+
+@pytest.mark.parametrize(("filters", "first"), [(64, "one"), (2048, "j")])
+def test_filters_beyond_the_second_cache_pass_once(filters: int, first: str) -> None:
+    kernel = windowed(64, filters)
+    assert label_of(kernel, only(kernel).outer[0]) == first
+
+
 @pytest.mark.parametrize(
     ("a_turned", "b_turned", "lane", "direct"),
     [(False, False, "n", (True, True)), (True, False, "n", (True, True)), (True, True, "n", (True, True))],

@@ -84,6 +84,7 @@ class Lowering:
     width: int = 1
     sinks: dict[int, MmaOp] = field(default_factory=dict[int, MmaOp])
     operations: dict[int, Operation] = field(default_factory=dict[int, Operation])
+    values: dict[int, SSAValue] = field(default_factory=dict[int, SSAValue])
     forms: Forms | None = None
     limits: Limits = field(default_factory=dict[DimAttr, Limit])
     bounds: dict[int, SSAValue] = field(default_factory=dict[int, SSAValue])

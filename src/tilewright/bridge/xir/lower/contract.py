@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from xdsl.dialects.scf import YieldOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from tilewright.analysis.windows import Window, window_of
 from tilewright.bridge.xir.contraction import roles_of
 from tilewright.bridge.xir.lower.access import store_to_storage
 from tilewright.bridge.xir.lower.context import Lowering, Val, register_type
@@ -167,10 +168,21 @@ def _as_val(value: SSAValue) -> Val:
 
 
 def _matrix(cx: Lowering, value: SSAValue, *, direct: bool) -> _Matrix:
-    load = value.owner
-    if not direct or not isinstance(load, LoadOp):
+    """An operand: in its own buffer, or through a window of what lies in a view or in a buffer."""
+    if not direct and cx.storage_of(value) is not None:
         return _buffered(cx, cx.required_storage(value))
-    return _viewed(cx, load.view, load.origin, value)
+    window = window_of(value)
+    load = window.tile.owner
+    if direct and isinstance(load, LoadOp):
+        return _through(cx, window, value, _viewed(cx, load.view, load.origin, window.tile))
+    return _through(cx, window, value, _buffered(cx, cx.required_storage(window.tile)))
+
+
+def _through(cx: Lowering, window: Window, value: SSAValue, source: _Matrix) -> _Matrix:
+    """A window of a tile in memory."""
+    strides = tuple(source.stride(dim.number) for dim in space_of(window.tile).dims)
+    moves = {dim.number: window.stride(dim, strides) for dim in space_of(value).dims}
+    return _Matrix(source.buffer, cx.builder.add(source.start, window.start(strides)), moves)
 
 
 def _viewed(cx: Lowering, view: SSAValue, origin: Sequence[SSAValue], tile: SSAValue) -> _Matrix:

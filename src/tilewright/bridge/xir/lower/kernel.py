@@ -80,8 +80,9 @@ def lower(kernel: Kernel, plan: Plan) -> Lowered:
 
 
 def _prepare(cx: Lowering, kernel: Kernel, root: ParallelOp) -> None:
-    """Facts that rules read: operations by position, contractions by sink, limits proved once more."""
+    """Facts that rules read: operations by position, values by number, contractions by sink, limits proved again."""
     cx.operations.update((position, op) for op, position in cx.structure.position.items())
+    cx.values.update((number, value) for value, number in cx.structure.numbers.items())
     for position, item in cx.plan.decisions.contracts.items():
         op = cx.operations[position]
         if isinstance(op, MmaOp):

@@ -8,6 +8,7 @@ from xdsl.ir import SSAValue
 from tilewright.bridge.xir.lower.access import access_index, guards_of, line_offset, store_to_storage, store_to_view
 from tilewright.bridge.xir.lower.context import Lowering
 from tilewright.bridge.xir.lower.coords import Coord
+from tilewright.bridge.xir.lower.squares import run_squares
 from tilewright.bridge.xir.lower.values import coord_values, operand_value, tile_value
 from tilewright.bridge.xir.records import NestPlan, Storage
 from tilewright.ir.ops.access import StoreOp
@@ -48,7 +49,9 @@ def _loop(
         body(at)
         return
     dim = nest.axes[place]
-    if dim == nest.lane:
+    if nest.across is not None and place == len(nest.axes) - 2:
+        run_squares(cx, nest, extents, at, body)
+    elif dim == nest.lane:
         inner = partial(_at_lane, cx, nest, extents, place, at, body)
         bound = cx.bound_of(dim, extents[dim])
         known = known_int(bound)

@@ -9,6 +9,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from tilewright.analysis.folds import ClosedFold, closed_fold_of
 from tilewright.bridge.xir.lower import effects
+from tilewright.bridge.xir.lower.columns import fold_columns
 from tilewright.bridge.xir.lower.context import Lowering
 from tilewright.bridge.xir.lower.contract import lower_contraction, plain_loops
 from tilewright.bridge.xir.lower.coords import Coord
@@ -110,6 +111,8 @@ def _compute(cx: Lowering, op: Operation, result: SSAValue, storage: Storage) ->
     fold = closed_fold_of(op) if nest is not None and nest.fold and isinstance(op, tiles.MapOp) else None
     if nest is not None and isinstance(fold, ClosedFold):
         fold_to_storage(cx, fold, storage, nest)
+    elif nest is not None and nest.copies > 1 and isinstance(op, tiles.MapOp):
+        fold_columns(cx, op, storage, nest)
     else:
         _fill(cx, storage, result, op)
 

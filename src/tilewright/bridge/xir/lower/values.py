@@ -41,6 +41,7 @@ __all__ = [
     "from_carry",
     "map_value",
     "operand_value",
+    "remember",
     "run_inner_regions",
     "scalar_value",
     "settle_scalars",
@@ -61,12 +62,7 @@ def tile_value(cx: Lowering, value: SSAValue, point: Point) -> Val:
     """
     extents = space_of(value).extents
     point = tuple(cx.math.const(0) if extent == 1 else at for extent, at in zip(extents, point, strict=True))
-    active = cx.active if isinstance(cx.active, int) else None
-    owner = value.owner
-    if isinstance(owner, Operation) and not is_anchored(owner):
-        depth, key = len(cx.levels) - 1, (value, point, active, cx.scope_number)
-    else:
-        depth, key = max((cx.depth_of(at) for at in point), default=0), (value, point, active, 0)
+    depth, key = _memory_of(cx, value, point)
     known = cx.levels[depth].memo.get(key)
     if known is not None:
         return known
@@ -74,6 +70,22 @@ def tile_value(cx: Lowering, value: SSAValue, point: Point) -> Val:
         found = _tile_value(cx, value, point)
     cx.levels[depth].memo[key] = found
     return found
+
+
+def remember(cx: Lowering, value: SSAValue, point: Point, found: Val) -> None:
+    """The element of a tile at a point is at hand: whoever asks for it there is given `found`."""
+    depth, key = _memory_of(cx, value, point)
+    cx.levels[depth].memo[key] = found
+
+
+def _memory_of(cx: Lowering, value: SSAValue, point: Point) -> tuple[int, object]:
+    """The level that remembers an element, and under which key. Equal constants are the same coordinate."""
+    active = cx.active if isinstance(cx.active, int) else None
+    owner = value.owner
+    at = tuple(coord if coord.known is None else coord.known for coord in point)
+    if isinstance(owner, Operation) and not is_anchored(owner):
+        return len(cx.levels) - 1, (value, at, active, cx.scope_number)
+    return max((cx.depth_of(coord) for coord in point), default=0), (value, at, active, 0)
 
 
 def _tile_value(cx: Lowering, value: SSAValue, point: Point) -> Val:
