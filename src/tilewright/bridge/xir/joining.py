@@ -57,11 +57,9 @@ def _does_nothing(placement: Placement, op: Operation) -> bool:
 def _may_join(placement: Placement, nests: Mapping[int, NestPlan], first: StoreOp, second: StoreOp) -> bool:
     position = placement.structure.position
     one, two = nests[position[first]], nests[position[second]]
-    if (
-        one.across is not None
-        or one != replace(two, what=one.what)
-        or set(space_of(first.value).axes) != set(space_of(second.value).axes)
-    ):
+    if one.across is not None or one != replace(two, what=one.what):
+        return False
+    if set(space_of(first.value).axes) != set(space_of(second.value).axes):
         return False
     return not placement.may_alias if first.view is not second.view else _apart(first, second)
 
