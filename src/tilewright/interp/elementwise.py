@@ -61,7 +61,7 @@ def elementwise(machine: Machine, op: ElementwiseOp, frame: Frame) -> None:
 def _apply(function: Function, arrays: list[Array], shape: tuple[int, ...], lanes: int) -> Array:
     """The function on all elements, at most `lanes` at a time."""
     size = int(np.prod(shape, dtype=np.int64))
-    if size <= lanes:
+    if not range(lanes, size, lanes):
         return function(*arrays)
     flat = [np.broadcast_to(array, shape).reshape(-1) for array in arrays]
     parts = [function(*(array[start : start + lanes] for array in flat)) for start in range(0, size, lanes)]
