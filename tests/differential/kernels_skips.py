@@ -128,3 +128,21 @@ KERNELS["loops in loops"] = nested.capture(
     scalar_shape(i64), tensor_shape(32, 200), tensor_shape(2), tensor_shape(32, 40)
 )
 ARGUMENTS["loops in loops"] = _nested
+
+
+@tile.kernel
+def folded(A: ConstView2[f32], C: View2[f32], *, policy: str):
+    """Two axes, from either side; the condition is no bound of one axis."""
+    m, n, s, t = axis("m", 16), axis("n", 40), axis("s", 3), axis("t", 4)
+    for nest in parallel(shape(2)):
+        acc = zeros(f32, shape(m, n))
+        for step in nest.reduce(shape(s, t), policy=policy):
+            place = step.index(s) * 4 + step.index(t)
+            if place % 3 != nest.index():
+                acc = acc * 2.0 + A[coord(0, place * 40), shape(m, n)]
+        C.at(coord(nest.index() * 16, 0), shape(m, n)).store(acc)
+
+
+for _policy in ("fold_left", "fold_right"):
+    KERNELS[_policy] = folded.capture(tensor_shape(16, 480), tensor_shape(32, 40), policy=_policy)
+    ARGUMENTS[_policy] = lambda: [_data(16, 480), np.zeros((32, 40), np.float32)]
