@@ -50,10 +50,10 @@ def _data(*extents: int) -> Any:
 
 
 @tile.kernel
-def triangle(A: ConstView2[f32], B: ConstView2[f32], C: View2[f32], T: View1[f32], *, blocks: int | None = None):
+def triangle(A: ConstView2[f32], B: ConstView2[f32], C: View2[f32], T: View1[f32]):
     """Several carries: products, peaks, and a count in a register."""
     (M, K), N = A.shape, B.shape[1]
-    gm, gk = axis("gm", cdiv(M, 32)), axis("gk", cdiv(K, 32) if blocks is None else blocks)
+    gm, gk = axis("gm", cdiv(M, 32)), axis("gk", cdiv(K, 32))
     m, k, n = axis("m", 32), axis("k", 32), axis("n", N)
     for nest in parallel(shape(gm)):
         m0 = nest.index() * 32
@@ -69,9 +69,9 @@ def triangle(A: ConstView2[f32], B: ConstView2[f32], C: View2[f32], T: View1[f32
         T.at(coord(m0), shape(m)).store(top)
 
 
-def _triangle(name: str, rows: int, columns: int, poison: float, blocks: int | None = None) -> None:
+def _triangle(name: str, rows: int, columns: int, poison: float) -> None:
     views = (rows, columns), (columns, 19), (rows, 19), (rows,)
-    KERNELS[name] = triangle.capture(*(tensor_shape(*extents) for extents in views), blocks=blocks)
+    KERNELS[name] = triangle.capture(*(tensor_shape(*extents) for extents in views))
     ARGUMENTS[name] = lambda: [
         _lower(rows, columns, poison), _data(columns, 19), np.zeros((rows, 19), np.float32), np.zeros(rows, np.float32)
     ]  # fmt: skip
@@ -81,7 +81,6 @@ _triangle("nan above the diagonal", 96, 96, np.nan)
 _triangle("infinity above the diagonal", 96, 96, np.inf)
 _triangle("ragged", 75, 110, np.nan)
 _triangle("more rows than columns", 110, 43, np.nan)
-_triangle("no trips", 40, 64, np.nan, blocks=0)
 
 
 @tile.kernel
@@ -104,7 +103,7 @@ ARGUMENTS["stores and a loop in the arm"] = lambda: [_data(22, 65), np.full((96,
 
 
 @tile.kernel
-def nested(first: Scalar[i64], A: ConstView2[f32], L: ConstView1[i64], C: View2[f32]):
+def nested(first: Scalar[i64], A: ConstView2[f32], L: ConstView1[i64], C: View2[f32], *, trips: int = 5):
     """Both loops skip, the inner one by a number read before it, the outer one by an argument."""
     m, n = axis("m", 16), axis("n", 40)
     for nest in parallel(shape(2)):
@@ -112,7 +111,7 @@ def nested(first: Scalar[i64], A: ConstView2[f32], L: ConstView1[i64], C: View2[
         limit = L[nest.index()].load()
         for outer in nest.serial(shape(axis("a", 3))):
             if outer.index() >= first:
-                for inner in outer.serial(shape(axis("b", 5))):
+                for inner in outer.serial(shape(axis("b", trips))):
                     if inner.index() < limit:
                         acc = acc * 2.0 + A[coord(m0, inner.index() * 40), shape(m, n)]
         C.at(coord(m0, 0), shape(m, n)).store(acc)
@@ -124,7 +123,26 @@ def _nested() -> list[Any]:
     return [np.int64(1), a, np.array([2, 4]), np.zeros((32, 40), np.float32)]
 
 
-KERNELS["loops in loops"] = nested.capture(
-    scalar_shape(i64), tensor_shape(32, 200), tensor_shape(2), tensor_shape(32, 40)
-)
-ARGUMENTS["loops in loops"] = _nested
+for _name, _trips in (("loops in loops", 5), ("no trips", 0)):
+    KERNELS[_name] = nested.capture(
+        scalar_shape(i64), tensor_shape(32, 200), tensor_shape(2), tensor_shape(32, 40), trips=_trips
+    )
+    ARGUMENTS[_name] = _nested
+
+
+@tile.kernel
+def folded(A: ConstView2[f32], C: View2[f32], *, policy: str):
+    """Two axes, from either side; the condition is no bound of one axis."""
+    m, n, s, t = axis("m", 16), axis("n", 40), axis("s", 3), axis("t", 4)
+    for nest in parallel(shape(2)):
+        acc = zeros(f32, shape(m, n))
+        for step in nest.reduce(shape(s, t), policy=policy):
+            place = step.index(s) * 4 + step.index(t)
+            if place % 3 != nest.index():
+                acc = acc * 2.0 + A[coord(0, place * 40), shape(m, n)]
+        C.at(coord(nest.index() * 16, 0), shape(m, n)).store(acc)
+
+
+for _policy in ("fold_left", "fold_right"):
+    KERNELS[_policy] = folded.capture(tensor_shape(16, 480), tensor_shape(32, 40), policy=_policy)
+    ARGUMENTS[_policy] = lambda: [_data(16, 480), np.zeros((32, 40), np.float32)]

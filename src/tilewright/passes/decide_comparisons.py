@@ -9,10 +9,12 @@ from xdsl.ir import SSAValue
 from tilewright.analysis.ranges import Interval, interval_of
 from tilewright.ir.location import span_of
 from tilewright.ir.ops import elementwise as ops
+from tilewright.ir.ops.access import LoadOp, StoreOp
 from tilewright.ir.ops.convert import SelectOp
 from tilewright.ir.ops.tiles import ConstantOp
 from tilewright.ir.rewrite import TilePass, TileRewriter
 from tilewright.ir.types import BOOL, I64, element_of
+from tilewright.passes.masks import replace_mask
 
 __all__ = ["DecideComparisons"]
 
@@ -22,8 +24,8 @@ class DecideComparisons(TilePass):
     """Drops conditions that indices decide: a guard that cuts off nothing, a bound that every block keeps.
 
     Requires: a verified module.
-    Ensures: no order comparison of integers is left whose sides lie apart in all instances, and no choice or
-        conjunction that such a comparison decides.
+    Ensures: no order comparison of integers is left whose sides lie apart in all instances, and no choice,
+        conjunction or mask that holds by such a comparison.
     Rewrites: `select (%k + %k0 < 64), %x, %y` with `%k + %k0` in 0..63 → `%x`.
     Declines when: an interval is not known or the intervals overlap; the kept side has another type than the choice.
     """
@@ -39,6 +41,8 @@ class DecideComparisons(TilePass):
                     _combine(op, rewriter)
                 case SelectOp():
                     _choose(op, rewriter)
+                case LoadOp() | StoreOp() if op.mask is not None and _known(op.mask):
+                    replace_mask(op, None, rewriter)
                 case _:
                     continue
 

@@ -16,9 +16,10 @@ from tilewright.ir.ops.elementwise import LogicalAndOp
 from tilewright.ir.ops.regions import CarryingOp, WhenOp, YieldOp
 from tilewright.ir.ops.tiles import MapOp, ScanOp
 from tilewright.ir.rewrite import TilePass, TileRewriter
-from tilewright.ir.types import MemoryStateType, is_tile, space_of, tile_type
+from tilewright.ir.types import MemoryStateType, is_tile, space_of
 from tilewright.ir.verify.regions import may_precede_when
 from tilewright.passes.dissolve_loops import Declined
+from tilewright.passes.masks import replace_mask
 
 __all__ = ["GuardIterations"]
 
@@ -190,18 +191,10 @@ def _rewrite(region: CarryingOp, condition: SSAValue, rewriter: TileRewriter) ->
 def _unmask(op: LoadOp | StoreOp, condition: SSAValue, rewriter: TileRewriter) -> None:
     """The access without the condition in its mask, where that stands at its outermost."""
     if op.mask is condition:
-        _replace_mask(op, None, rewriter)
+        replace_mask(op, None, rewriter)
         return
     both = op.mask.owner if op.mask is not None else None
     if isinstance(both, LogicalAndOp) and condition in (both.lhs, both.rhs):
         other = both.rhs if both.lhs is condition else both.lhs
         if other.type == both.result.type:
-            _replace_mask(op, other, rewriter)
-
-
-def _replace_mask(op: LoadOp | StoreOp, mask: SSAValue | None, rewriter: TileRewriter) -> None:
-    if isinstance(op, StoreOp):
-        rewriter.replace(op, [StoreOp(op.view, op.origin, op.value, mask=mask, bounds=op.bounds.data)], [])
-        return
-    new = LoadOp(op.view, op.origin, tile_type(op.result), fill=op.fill, mask=mask, bounds=op.bounds.data)
-    rewriter.replace(op, [new])
+            replace_mask(op, other, rewriter)

@@ -6,6 +6,7 @@ from tests.unit.interp.hand import Hand, View, space
 from tests.unit.passes.tiling import applied, same_meaning
 from tilewright import tile
 from tilewright.core.dtypes import boolean, f32
+from tilewright.ir.ops.access import LoadOp, StoreOp
 from tilewright.ir.ops.convert import SelectOp
 from tilewright.ir.ops.elementwise import CompareOp
 from tilewright.ir.ops.tiles import ConstantOp
@@ -62,4 +63,21 @@ def test_the_ends_of_an_interval_decide(name: str, limit: int, decided: bool | N
     after, _ = applied(kernel, DecideComparisons())
     constants = [op.value.data for op in after.op.walk() if isinstance(op, ConstantOp) and op.result.type == BOOL]
     assert constants == ([] if decided is None else [int(decided)])
+    assert same_meaning(kernel, after)
+
+
+@tile.kernel
+def under_an_arm(A: ConstView1[f32], C: View1[f32], *, limit: int):
+    e = axis("e", 4)
+    for nest in parallel(shape(3)):
+        at = nest.index() * 4
+        if at < limit:
+            C.at(coord(at), shape(e)).store(A[coord(at), shape(e)] + 1.0)
+
+
+@pytest.mark.parametrize(("limit", "masks"), [(12, 0), (8, 2)])
+def test_an_arm_that_is_always_taken_masks_nothing(limit: int, masks: int) -> None:
+    kernel = under_an_arm.capture(tensor_shape(12), tensor_shape(12), limit=limit)
+    after, _ = applied(kernel, DecideComparisons())
+    assert sum(op.mask is not None for op in after.op.walk() if isinstance(op, LoadOp | StoreOp)) == masks
     assert same_meaning(kernel, after)

@@ -93,6 +93,34 @@ def test_a_condition_by_point_skips_nothing() -> None:
     assert not [op for op in after.op.walk() if isinstance(op, WhenOp)]
 
 
+def test_a_memory_that_is_stored_to_is_not_left_half_way() -> None:
+    h, m = Hand(x=View(i32, (1,))), space(m=4)
+    with h.parallel(space(p=1)) as p:
+        memory, state = h.memory(f32, m)
+        begun = h.memory_store(memory, state, h.const(0, over=m))
+        with h.serial(space(k=3), h.const(0, i32), begun) as loop:
+            test = h.do("lt", loop.indices[0], h.index(2))
+            stored = h.memory_store(memory, loop.carries[1], h.const(1, over=m))
+            loop.yields(h.do("select", test, h.const(1, i32), loop.carries[0]), stored)
+        h.set(h.x, p.indices, loop.results[0])
+    assert "it carries the state of a memory" in notes_of(h.kernel(), ALWAYS)
+
+
+def test_a_fold_in_a_map_has_no_iterations_to_skip() -> None:
+    h, m = Hand(x=View(i32, (4,))), space(m=4)
+    with h.parallel(space(p=1)) as p:
+        with h.map(i32, m) as made:
+            with h.reduce(space(k=3), h.const(0, i32)) as loop:
+                test = h.do("lt", loop.indices[0], made.indices[0])
+                grown = h.do("add", loop.carries[0], h.const(1, i32))
+                loop.yields(h.do("select", test, grown, loop.carries[0]))
+            made.yields(loop.results[0])
+        h.store(h.x, p.indices, made.results[0])
+    after, notes = applied(h.kernel(), ALWAYS)
+    assert notes == ""
+    assert not [op for op in after.op.walk() if isinstance(op, WhenOp)]
+
+
 def test_small_iterations_are_not_worth_a_branch() -> None:
     assert "an iteration costs less than a branch" in notes_of(made(), GuardIterations())
 

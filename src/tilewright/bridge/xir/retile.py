@@ -35,6 +35,7 @@ from tilewright.passes.strip_axis import StripAxis, why_not_strippable
 __all__ = ["FORGET_BLOCKS", "assumed_disjoint", "keeps_tiles", "retile", "strips"]
 
 FORGET_BLOCKS: tuple[TilePass, ...] = (
+    DecideComparisons(),  # first: a condition that always holds is nothing to wait for
     GuardIterations(),  # before dissolving, which must see what the iterations of a loop skip
     DissolveLoops(),
     CoalesceAxes(),  # after dissolving, so that a loop index is no longer in the way
