@@ -104,7 +104,8 @@ class ContractPlan:
     It is computed where `sink` stands, together with everything up to the value numbered `value`, and goes straight
     into what the sink writes. `outer` dimensions become loops around it (batch, further rows, columns and contracted
     dimensions, in that order). `blocking`: length of a block of k, rows between two passes over B, how many
-    operands are packed (1: B, 2: A too).
+    operands are packed (1: B, 2: A too). `folds`: contracted dimensions around k, outermost first, over which the sums
+    stay in registers.
     """
 
     swapped: bool
@@ -120,6 +121,7 @@ class ContractPlan:
     blocking: tuple[int, int, int] = (0, 0, 0)
     from_zero: bool = False
     in_place: bool = False
+    folds: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
