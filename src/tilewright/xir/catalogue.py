@@ -80,7 +80,7 @@ PURE: Kinds = frozenset(
         *CASTS,
         *(arith.ConstantOp, arith.CmpiOp, arith.CmpfOp, arith.SelectOp, math.FmaOp),
         *(vector.BroadcastOp, vector.ExtractOp, vector.InsertOp, vector.ShuffleOp),
-        *(ops.LanesOp, ops.FirstLanesOp, ops.FoldLanesOp, ops.LaneIdOp),
+        *(ops.LanesOp, ops.FirstLanesOp, ops.FoldLanesOp, ops.LaneIdOp, ops.LineOffsetOp),
     }
 )
 """No effect, and the same result for the same operands. Integer division is among them but may trap."""

@@ -173,6 +173,10 @@ class ControlBuilder(Insertion):
     def barrier(self) -> None:
         self.insert(ops.BarrierOp())
 
+    def line_offset(self, buffer: SSAValue, index: Index, size: int) -> SSAValue:
+        """Elements from `index` on that lie before the next address that is a multiple of `size` bytes."""
+        return self.insert(ops.LineOffsetOp(buffer, self.index(index), size)).results[0]
+
     def lane_id(self) -> SSAValue:
         return self.insert(ops.LaneIdOp()).results[0]
 

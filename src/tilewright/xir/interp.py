@@ -224,6 +224,19 @@ def _store(_: _Machine, op: Operation) -> Step:
     return _masked_write(store, store.mask, positions)
 
 
+def _line_offset(_: _Machine, op: Operation) -> Step:
+    """By the addresses that the arrays really have."""
+    offset = cast(ops.LineOffsetOp, op)
+    buffer, index, size, result = offset.buffer, offset.index, offset.bytes.data, offset.result
+
+    def step(env: Env) -> None:
+        memory = env[buffer]
+        address = memory.ctypes.data + int(env[index][0]) * memory.itemsize
+        env[result] = np.asarray([-address % size // memory.itemsize])
+
+    return step
+
+
 def _scatter(_: _Machine, op: Operation) -> Step:
     scatter = cast(ops.ScatterOp, op)
     indices = scatter.indices
@@ -277,6 +290,7 @@ _EFFECTS: Mapping[type[Operation], Callable[[_Machine, Operation], Step]] = Mapp
         ops.AllocOp: _alloc,
         ops.LoadOp: _load,
         ops.StoreOp: _store,
+        ops.LineOffsetOp: _line_offset,
         ops.GatherOp: _gather,
         ops.ScatterOp: _scatter,
         ops.AtomicOp: _atomic,

@@ -5,13 +5,13 @@ from types import MappingProxyType
 from typing import cast
 
 from xdsl.dialects import arith, math, scf, vector
-from xdsl.dialects.builtin import AnyFloat, IntegerType
+from xdsl.dialects.builtin import AnyFloat, FixedBitwidthType, IntegerType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilewright.xir import ops
 from tilewright.xir.catalogue import CASTS, FLOAT_BINARY, FLOAT_UNARY, INTEGER_BINARY
 from tilewright.xir.constants import known_int, width_of
-from tilewright.xir.types import I1, I64, SPACES, BufferType, is_vector, lanes_of, scalar_of, vector_of
+from tilewright.xir.types import I1, I64, SPACES, BufferType, buffer_type, is_vector, lanes_of, scalar_of, vector_of
 
 __all__ = ["RULES", "Fault"]
 
@@ -174,6 +174,14 @@ def _store(op: Operation) -> Iterator[Fault]:
     yield from _access(op, store.buffer, store.value.type, store.mask)
 
 
+def _line_offset(op: Operation) -> Iterator[Fault]:
+    offset = cast(ops.LineOffsetOp, op)
+    yield from _index(op, offset.index)
+    size, item = offset.bytes.data, cast(FixedBitwidthType, buffer_type(offset.buffer).element).size
+    if size < item or size & (size - 1):
+        yield "line-size", f"{op.name} of {size} bytes for elements of {item}"
+
+
 def _gather(op: Operation) -> Iterator[Fault]:
     gather = cast(ops.GatherOp, op)
     yield from _indices(op, gather.indices, gather.result.type)
@@ -314,6 +322,7 @@ RULES: Mapping[type[Operation], Rule] = MappingProxyType(
         ops.GatherOp: _gather,
         ops.ScatterOp: _scatter,
         ops.AtomicOp: _atomic,
+        ops.LineOffsetOp: _line_offset,
         ops.LanesOp: _lanes,
         ops.FirstLanesOp: _first_lanes,
         ops.FoldLanesOp: _fold_lanes,

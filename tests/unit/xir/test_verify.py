@@ -115,6 +115,11 @@ def _passthru(b: XirBuilder):
 
 
 @breaks
+def line_size(b: XirBuilder):
+    b.line_offset(b.block.args[0], 0, 48)
+
+
+@breaks
 def fold_kind(b: XirBuilder):
     b.fold_lanes("addi", b.const(V4, 1.0))
 

@@ -21,6 +21,7 @@ from tilewright.bridge.xir.cost import WORTH_WAKING, CostTerms, Work, element_wo
 from tilewright.bridge.xir.explain import render_plan
 from tilewright.bridge.xir.flow import is_anchored
 from tilewright.bridge.xir.fusion import fused_producers
+from tilewright.bridge.xir.joining import joined_stores
 from tilewright.bridge.xir.layout import Layouts, width_for
 from tilewright.bridge.xir.memories import memory_storages
 from tilewright.bridge.xir.nests import plan_nests
@@ -28,6 +29,7 @@ from tilewright.bridge.xir.options import PROGRAM, Element, Program, XirOptions
 from tilewright.bridge.xir.placement import Placement, place_tiles
 from tilewright.bridge.xir.records import Decisions, LaneChoice, LimitPlan, NestPlan, Storage, stage_of
 from tilewright.bridge.xir.squares import turn_beforehand
+from tilewright.bridge.xir.streaming import with_streams
 from tilewright.core.codes.unsupported import NO_CANDIDATE, PLAN_CONFLICT, TOO_MANY_CANDIDATES
 from tilewright.core.dtypes import by_name
 from tilewright.core.errors import PlanError
@@ -227,11 +229,13 @@ def _decide(space: _Space, lanes: Program | Element) -> _Choice:
     staged = share_homes(placement)
     memories = {storage.owner: storage for storage in memory_storages(space.structure)}
     layouts = Layouts(placement, space.machine, asked, dict(memories))
-    nests = plan_nests(layouts)
-    if turn_beforehand(placement, nests.values()):
+    planned = plan_nests(layouts)
+    if turn_beforehand(placement, planned.values()):
         layouts = Layouts(placement, space.machine, asked, dict(memories))
-        nests = plan_nests(layouts)
+        planned = plan_nests(layouts)
+    nests = with_streams(layouts, space.root, planned)
     fused = fused_producers(placement, nests)
+    joined = joined_stores(placement, nests)
     storages = {**layouts.storages, **_stages(space, layouts, staged)}
     scratch = sum(_bytes(item.dtype, item.size * (width if program else 1)) for item in storages.values())
     numbers = space.structure.numbers
@@ -240,6 +244,7 @@ def _decide(space: _Space, lanes: Program | Element) -> _Choice:
         storages=storages,
         nests={position: nest for position, nest in nests.items() if position not in fused},
         fused=fused,
+        joined=joined,
         contracts={space.structure.position[op]: item for op, item in placement.contracts.items()},
         limits=dict(_limit_plans(space, limits)),
         staged=staged,
@@ -368,7 +373,11 @@ def _notes(space: _Space, choice: _Choice) -> Iterator[str]:
         lanes += f", {nest.copies} vectors at once" if nest.copies > 1 else ""
         lanes += "".join(_turned(space, nest))
         line = span_of(operations[position]).line
-        yield f"line {line}: {nest.what} over {loops}, {lanes}"
+        past = ", past the caches" if nest.streaming else ""
+        yield f"line {line}: {nest.what} over {loops}, {lanes}{past}"
+    for last, others in choice.decisions.joined.items():
+        lines = ", ".join(str(span_of(operations[other]).line) for other in others)
+        yield f"line {span_of(operations[last]).line}: stored in one loop with what line {lines} stores"
     for position, item in choice.decisions.contracts.items():
         rows, vectors, lanes = item.tile
         lane = "one column" if item.lane is None else _label(space, item.lane)

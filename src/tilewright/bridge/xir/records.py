@@ -81,9 +81,10 @@ class TurnedRead:
 class NestPlan:
     """One loop nest: axes from outermost to innermost.
 
-    `lane` is the vectorised dimension; `fold` says that lanes are folded. A fold along other dimensions is computed for
-    `copies` neighbouring vectors at once. With an `across` the two innermost dimensions go in squares, and the tiles in
-    `turned` are read along it. Without one, `refused` says why those in `turned` are gathered.
+    `lane` is the vectorised dimension; `fold` says that lanes are folded, `streaming` that stores go past the caches. A
+    fold along other dimensions is computed for `copies` neighbouring vectors at once. With an `across` the two
+    innermost dimensions go in squares, and the tiles in `turned` are read along it. Without one, `refused` says why
+    those in `turned` are gathered.
     """
 
     what: str
@@ -91,6 +92,7 @@ class NestPlan:
     lane: int | None
     width: int
     fold: bool = False
+    streaming: bool = False
     copies: int = 1
     across: int | None = None
     turned: tuple[TurnedRead, ...] = ()
@@ -153,6 +155,7 @@ class Decisions:
     contracts: Mapping[int, ContractPlan] = field(default_factory=dict[int, ContractPlan])
     limits: Mapping[int, LimitPlan] = field(default_factory=dict[int, LimitPlan])
     fused: Mapping[int, int] = field(default_factory=dict[int, int])
+    joined: Mapping[int, tuple[int, ...]] = field(default_factory=dict[int, tuple[int, ...]])
     staged: frozenset[tuple[int, int]] = frozenset()
     disjoint: frozenset[tuple[int, int]] = frozenset()
     scratch_bytes: int = 0

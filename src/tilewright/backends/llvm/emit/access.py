@@ -114,6 +114,14 @@ def _stream(cx: Emitter, value: Value, where: Value) -> None:
     f.place(after)
 
 
+def _line_offset(cx: Emitter, op: Operation) -> None:
+    offset = cast(ops.LineOffsetOp, op)
+    f, element = cx.f, _element(offset.buffer)
+    where = f.address(cx.value(offset.buffer), cx.value(offset.index), element)
+    short = f.and_(f.sub(constant(I64, 0), f.ptrtoint(where, I64)), constant(I64, offset.bytes.data - 1))
+    cx.define(offset.result, f.lshr(short, constant(I64, element.size_bytes.bit_length() - 1)))
+
+
 def _scatter(cx: Emitter, op: Operation) -> None:
     scatter = cast(ops.ScatterOp, op)
     scheduled, value = cx.schedule.accesses[op], cx.value(scatter.value)
@@ -205,6 +213,7 @@ ACCESS: Rules = MappingProxyType(
         ops.LoadOp: _load,
         ops.GatherOp: _gather,
         ops.StoreOp: _store,
+        ops.LineOffsetOp: _line_offset,
         ops.ScatterOp: _scatter,
         ops.AtomicOp: _atomic,
     }

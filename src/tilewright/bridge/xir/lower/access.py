@@ -196,10 +196,18 @@ def _wrap(value: SSAValue, dtype: type[DType]) -> Val:
     return Coord(value) if dtype.name == "i64" else value
 
 
-def store_to_view(cx: Lowering, view: SSAValue, index: Sequence[Coord], guards: Guards, value: Val) -> None:
-    """Writes one element a lane where the guards hold."""
+def store_to_view(
+    cx: Lowering, view: SSAValue, index: Sequence[Coord], guards: Guards, value: Val, *, streaming: bool = False
+) -> None:
+    """Writes one element a lane where the guards hold; past the caches when `streaming`."""
     dtype = dtype_of(view_type(view).element)
-    _store(cx, cx.buffers[view], _address(cx, index, view_type(view).strides), dtype, guards, cx.ssa(value))
+    address = _address(cx, index, view_type(view).strides)
+    _store(cx, cx.buffers[view], address, dtype, guards, cx.ssa(value), streaming=streaming)
+
+
+def line_offset(cx: Lowering, view: SSAValue, index: Sequence[Coord], size: int) -> SSAValue:
+    """How many elements from `index` on lie before the next multiple of `size` bytes."""
+    return cx.builder.line_offset(cx.buffers[view], cx.math.value(_address(cx, index, view_type(view).strides)), size)
 
 
 def store_to_storage(cx: Lowering, storage: Storage, dims: Sequence[int], point: Sequence[Coord], value: Val) -> None:
@@ -208,7 +216,16 @@ def store_to_storage(cx: Lowering, storage: Storage, dims: Sequence[int], point:
     _store(cx, cx.scratch[storage.owner], address, by_name(storage.dtype), Guards(), cx.ssa(value))
 
 
-def _store(cx: Lowering, buffer: SSAValue, address: Coord, dtype: type[DType], guards: Guards, value: SSAValue) -> None:
+def _store(
+    cx: Lowering,
+    buffer: SSAValue,
+    address: Coord,
+    dtype: type[DType],
+    guards: Guards,
+    value: SSAValue,
+    *,
+    streaming: bool = False,
+) -> None:
     plain = not guards.limits and not guards.masks and lanes_of(value.type) == 1
     if address.is_uniform and plain and (cx.active is None or not cx.program_lanes):
         _store_scalar(cx, buffer, address, _condition(cx, guards), _stored(cx, value, dtype))
@@ -216,7 +233,7 @@ def _store(cx: Lowering, buffer: SSAValue, address: Coord, dtype: type[DType], g
     wide = _stored(cx, cx.vectorised(value, cx.width), dtype)
     mask = _mask(cx, guards)
     if address.step == 1 and not address.is_vector:
-        cx.builder.store(wide, buffer, address.base, mask=mask)
+        cx.builder.store(wide, buffer, address.base, mask=mask, streaming=streaming)
     else:
         cx.builder.scatter(wide, buffer, cx.math.vector(address), mask=mask)
 

@@ -1,21 +1,21 @@
 """Loop nests over the points of a space: plain loops outside, whole vectors innermost, and one masked tail."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from xdsl.ir import SSAValue
 
-from tilewright.bridge.xir.lower.access import access_index, guards_of, store_to_storage, store_to_view
+from tilewright.bridge.xir.lower.access import access_index, guards_of, line_offset, store_to_storage, store_to_view
 from tilewright.bridge.xir.lower.context import Lowering
 from tilewright.bridge.xir.lower.coords import Coord
 from tilewright.bridge.xir.lower.squares import run_squares
 from tilewright.bridge.xir.lower.values import coord_values, operand_value, tile_value
 from tilewright.bridge.xir.records import NestPlan, Storage
 from tilewright.ir.ops.access import StoreOp
-from tilewright.ir.types import DimAttr, SpaceAttr, space_of
+from tilewright.ir.types import DimAttr, SpaceAttr, dtype_of, space_of, view_type
 from tilewright.xir.constants import known_int
 
-__all__ = ["copy_nest", "extents_of", "fill_storage", "run_nest", "store_tile"]
+__all__ = ["copy_nest", "extents_of", "fill_storage", "run_nest", "store_tiles"]
 
 At = Mapping[int, Coord]
 Body = Callable[[At], None]
@@ -26,14 +26,24 @@ def extents_of(*spaces: SpaceAttr) -> dict[int, int]:
     return {axis.dim.number: axis.extent for space in spaces for axis in space.axes}
 
 
-def run_nest(cx: Lowering, nest: NestPlan, extents: Mapping[int, int], body: Body) -> None:
+Lead = Callable[[At], SSAValue]
+"""How many lanes at the start of a row come before its first whole vector."""
+
+
+def run_nest(cx: Lowering, nest: NestPlan, extents: Mapping[int, int], body: Body, lead: Lead | None = None) -> None:
     """Run `body` at every point, `nest.width` lanes at a time along the lane dimension."""
     with cx.fresh(nest):
-        _loop(cx, nest, extents, 0, {}, body)
+        _loop(cx, nest, extents, 0, {}, body, lead)
 
 
 def _loop(
-    cx: Lowering, nest: NestPlan, extents: Mapping[int, int], place: int, at: dict[int, Coord], body: Body
+    cx: Lowering,
+    nest: NestPlan,
+    extents: Mapping[int, int],
+    place: int,
+    at: dict[int, Coord],
+    body: Body,
+    lead: Lead | None,
 ) -> None:
     if place == len(nest.axes):
         body(at)
@@ -45,15 +55,17 @@ def _loop(
         inner = partial(_at_lane, cx, nest, extents, place, at, body)
         bound = cx.bound_of(dim, extents[dim])
         known = known_int(bound)
-        if known is None:
+        if lead is not None:
+            _led_lane_loop(cx, nest, bound, lead({**at, dim: cx.math.const(0)}), inner)
+        elif known is None:
             _bounded_lane_loop(cx, nest, bound, inner)
         else:
             _lane_loop(cx, nest, known, inner)
     elif extents[dim] == 1:
-        _loop(cx, nest, extents, place + 1, {**at, dim: cx.math.const(0)}, body)
+        _loop(cx, nest, extents, place + 1, {**at, dim: cx.math.const(0)}, body, lead)
     else:
         with cx.loop(0, cx.bound_of(dim, extents[dim])) as loop:
-            _loop(cx, nest, extents, place + 1, {**at, dim: Coord(loop.index)}, body)
+            _loop(cx, nest, extents, place + 1, {**at, dim: Coord(loop.index)}, body, lead)
 
 
 def _at_lane(
@@ -65,7 +77,7 @@ def _at_lane(
     body: Body,
     coord: Coord,
 ) -> None:
-    _loop(cx, nest, extents, place + 1, {**at, nest.axes[place]: coord}, body)
+    _loop(cx, nest, extents, place + 1, {**at, nest.axes[place]: coord}, body, None)
 
 
 def _bounded_lane_loop(cx: Lowering, nest: NestPlan, bound: SSAValue, body: Callable[[Coord], None]) -> None:
@@ -77,6 +89,24 @@ def _bounded_lane_loop(cx: Lowering, nest: NestPlan, bound: SSAValue, body: Call
         body(Coord(loop.index, 1))
     with b.if_(b.cmp("sgt", left, 0)), cx.lanes_active(left):
         body(Coord(whole, 1))
+
+
+def _led_lane_loop(
+    cx: Lowering, nest: NestPlan, bound: SSAValue, lead: SSAValue, body: Callable[[Coord], None]
+) -> None:
+    """A partial vector, then whole ones, then what is left. `lead` is less than a vector, and a row has one.
+
+    The partial ones are loops of at most one turn, so that what belongs to the row is computed before them.
+    """
+    b = cx.builder
+    left = b.remsi(b.sub(bound, lead), nest.width)
+    whole = b.sub(bound, left)
+    with cx.loop(0, lead, nest.width) as loop, cx.lanes_active(lead):
+        body(Coord(loop.index, 1))
+    with cx.loop(lead, whole, nest.width) as loop:
+        body(Coord(loop.index, 1))
+    with cx.loop(whole, bound, nest.width) as loop, cx.lanes_active(left):
+        body(Coord(loop.index, 1))
 
 
 def _lane_loop(cx: Lowering, nest: NestPlan, extent: int, body: Callable[[Coord], None]) -> None:
@@ -109,16 +139,31 @@ def fill_storage(cx: Lowering, storage: Storage, value: SSAValue, nest: NestPlan
     run_nest(cx, nest, extents_of(space_of(value)), body)
 
 
-def store_tile(cx: Lowering, op: StoreOp, nest: NestPlan) -> None:
-    """Write a tile to a view."""
-    dims = space_of(op.value).dims
+def store_tiles(cx: Lowering, stores: Sequence[StoreOp], nest: NestPlan) -> None:
+    """Write tiles of the same axes to views, in one nest: at every point all are computed, then all are written."""
+    last = stores[-1]
 
     def body(at: At) -> None:
-        point = tuple(at[dim.number] for dim in dims)
-        by_dim: dict[DimAttr, Coord] = dict(zip(dims, point, strict=True))
-        mask = None if op.mask is None else operand_value(cx, op.mask, by_dim)
-        index = access_index(cx, coord_values(cx, op.origin), point)
-        element = tile_value(cx, op.value, point)
-        store_to_view(cx, op.view, index, guards_of(cx, op, index, mask), element)
+        for write in [_element(cx, op, at, streaming=nest.streaming) for op in stores]:
+            write()
 
-    run_nest(cx, nest, extents_of(space_of(op.value)), body)
+    def lead(at: At) -> SSAValue:
+        index = access_index(cx, coord_values(cx, last.origin), _point(last, at))
+        return line_offset(cx, last.view, index, nest.width * dtype_of(view_type(last.view).element).itemsize)
+
+    run_nest(cx, nest, extents_of(space_of(last.value)), body, lead if nest.streaming else None)
+
+
+def _point(op: StoreOp, at: At) -> tuple[Coord, ...]:
+    return tuple(at[dim.number] for dim in space_of(op.value).dims)
+
+
+def _element(cx: Lowering, op: StoreOp, at: At, *, streaming: bool) -> Callable[[], None]:
+    """One element (one a lane) of a store, computed; the call writes it."""
+    point = _point(op, at)
+    by_dim: dict[DimAttr, Coord] = dict(zip(space_of(op.value).dims, point, strict=True))
+    mask = None if op.mask is None else operand_value(cx, op.mask, by_dim)
+    index = access_index(cx, coord_values(cx, op.origin), point)
+    element = tile_value(cx, op.value, point)
+    guards = guards_of(cx, op, index, mask)
+    return lambda: store_to_view(cx, op.view, index, guards, element, streaming=streaming)

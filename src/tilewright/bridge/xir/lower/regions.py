@@ -13,7 +13,7 @@ from tilewright.bridge.xir.lower.context import Lowering
 from tilewright.bridge.xir.lower.contract import lower_contraction, plain_loops
 from tilewright.bridge.xir.lower.coords import Coord
 from tilewright.bridge.xir.lower.folds import fold_to_storage
-from tilewright.bridge.xir.lower.nests import copy_nest, fill_storage, store_tile
+from tilewright.bridge.xir.lower.nests import copy_nest, fill_storage, store_tiles
 from tilewright.bridge.xir.lower.scan import lower_scan
 from tilewright.bridge.xir.lower.storage import copy_storage
 from tilewright.bridge.xir.lower.values import as_carry, from_carry, scalar_value, step_coord, yielded
@@ -51,7 +51,7 @@ def lower_operation(cx: Lowering, op: Operation) -> None:
         case regions.CarryingOp():
             _ordered_loop(cx, op)
         case access.StoreOp():
-            store_tile(cx, op, cx.plan.decisions.nests[cx.structure.position[op]])
+            _store(cx, op)
         case access.UpdateOp():
             effects.update(cx, op, cx.plan.decisions.nests[cx.structure.position[op]])
         case access.LoadElementOp():
@@ -72,6 +72,16 @@ def lower_operation(cx: Lowering, op: Operation) -> None:
             _define(cx, op, op.result)
         case _:
             raise UnsupportedError(OP_NOT_ON_ROUTE.at(span_of(op), op=op.name, route="xir"))
+
+
+def _store(cx: Lowering, op: access.StoreOp) -> None:
+    """Together with the stores of its group, where it is the last one of it."""
+    position, decisions = cx.structure.position[op], cx.plan.decisions
+    if any(position in others for others in decisions.joined.values()):
+        return
+    others = [cx.operations[other] for other in decisions.joined.get(position, ())]
+    stores = [*(other for other in others if isinstance(other, access.StoreOp)), op]
+    store_tiles(cx, stores, decisions.nests[position])
 
 
 def _define(cx: Lowering, op: Operation, result: SSAValue) -> None:

@@ -119,6 +119,18 @@ def test_streaming_stores_write_the_same(shift: int) -> None:
     assert "fence seq_cst" in p.text()
 
 
+@pytest.mark.parametrize("element", [i8, f16, f32, f64], ids=str)
+def test_the_next_line_begins_at_a_multiple_of_its_size(element: Attribute) -> None:
+    """The address is that of each route's own array."""
+    p = Program((element, 200), (i64, 64))
+    with p.b.for_(0, 64) as loop:
+        p.b.store(p.b.line_offset(p.buffers[0], loop.index, 64), p.buffers[1], loop.index)
+    for run in (p.interpreted, p.machine):
+        array, found = run(memory(element, 200), np.zeros(64, np.int64))
+        addresses = array.ctypes.data + array.itemsize * np.arange(64)
+        assert found.tolist() == (-addresses % 64 // array.itemsize).tolist()
+
+
 @pytest.mark.parametrize("kind", ["addf", "maximumf", "minimumf"])
 @pytest.mark.parametrize("element", [f32, f64, f16, bf16], ids=str)
 def test_float_atomics(kind: str, element: Attribute) -> None:

@@ -1,0 +1,83 @@
+"""Stores past the caches: which ones the plan takes, and that a row may begin and end anywhere."""
+
+import numpy as np
+import pytest
+
+from examples.gallery.rows import layer_norm, rms_norm, rope, softmax
+from tilewright.backends.llvm.machine import host_machine
+from tilewright.bridge.xir.plan import plan
+from tilewright.bridge.xir.retile import retile
+from tilewright.compile.kernel import TileKernel
+from tilewright.core.machine import GENERIC_AVX512
+from tilewright.ir.kernel import Kernel
+from tilewright.ir.rewrite import run_pipeline
+from tilewright.numerics.arrays import Array
+from tilewright.passes.pipelines import CANONICAL
+from tilewright.tile import tensor_shape
+
+
+def streams(kernel: Kernel) -> list[bool]:
+    """Which nests of the plan that the device would make store past the caches."""
+    run_pipeline(kernel.module, CANONICAL)
+    cut, _ = retile(kernel, 1, GENERIC_AVX512)
+    return [nest.streaming for nest in plan(cut, GENERIC_AVX512, threads=1).decisions.nests.values()]
+
+
+def norm(rows: int, columns: int) -> Kernel:
+    return rms_norm.capture(tensor_shape(rows, columns), tensor_shape(columns), tensor_shape(rows, columns))
+
+
+def test_what_no_cache_could_hold_goes_past_them() -> None:
+    assert streams(norm(4096, 4096))[-1]
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        pytest.param(norm(1024, 1024), id="the caches hold it"),
+        pytest.param(norm(1 << 20, 64), id="rows of four vectors"),
+        pytest.param(softmax.capture(tensor_shape(4096, 4096), tensor_shape(4096, 4096)), id="it waits for exp"),
+    ],
+)
+def test_other_stores_do_not(kernel: Kernel) -> None:
+    assert not any(streams(kernel))
+
+
+def within(array: Array, rows: int, columns: int, start: int) -> Array:
+    """A row-major window on a flat array, from an element on."""
+    return array[start : start + rows * columns].reshape(rows, columns)
+
+
+ROWS = host_machine().l3_bytes // (2 * 4 * 1024) + 64  # of 1024 elements: more than half of the last cache
+
+
+@pytest.mark.parametrize(("start", "columns"), [(0, 1024), (1, 1024), (15, 1024), (16, 1025), (7, 1039)])
+def test_rows_may_begin_and_end_anywhere(start: int, columns: int) -> None:
+    """What lies around them stays."""
+    rows = ROWS
+    rng = np.random.default_rng(columns + start)
+    x, weight = rng.standard_normal((rows, columns), np.float32), rng.standard_normal(columns, np.float32)
+    memory = np.full(rows * columns + 64, np.nan, np.float32)
+    y = within(memory, rows, columns, start)
+    rms_norm(x, weight, y)
+    assert ", past the caches" in rms_norm.explain()
+    exact = x.astype(float)
+    exact = exact / np.sqrt((exact * exact).mean(1, keepdims=True) + 1e-5) * weight
+    assert np.abs(y - exact).max() < 1e-5
+    assert np.isnan(memory[:start]).all()
+    assert np.isnan(memory[start + rows * columns :]).all()
+
+
+@pytest.mark.parametrize("kernel", [rope, layer_norm], ids=lambda kernel: kernel.name)
+def test_the_same_bits_as_through_the_caches(kernel: TileKernel) -> None:
+    """Rows of a large array and the same rows of a small one, which is stored through the caches."""
+    rows, columns = ROWS, 1024
+    rng = np.random.default_rng(1)
+    x = rng.standard_normal((rows, columns), np.float32)
+    others = [rng.standard_normal((rows, columns // 2), np.float32) for _ in range(2)]
+    if kernel is layer_norm:
+        others = [rng.standard_normal(columns, np.float32) for _ in range(2)]
+    large, small = np.empty_like(x), np.empty_like(x[:64])
+    kernel(x, *others, large)
+    kernel(x[:64], *(other[:64] if other.ndim == 2 else other for other in others), small)
+    assert np.array_equal(large[:64], small)
