@@ -162,9 +162,12 @@ class ControlBuilder(Insertion):
         from_zero: bool,
         blocking: tuple[int, int, int] = (0, 0, 0),
         unsigned: tuple[bool, bool] = (False, False),
+        folds: Sequence[tuple[int, int, int]] = (),
     ) -> ops.ContractOp:
         """See `ContractOp`; its bodies are empty and may be filled."""
-        op = ops.ContractOp(operands, extents, strides, tile, from_zero=from_zero, blocking=blocking, unsigned=unsigned)
+        op = ops.ContractOp(
+            operands, extents, strides, tile, from_zero=from_zero, blocking=blocking, unsigned=unsigned, folds=folds
+        )
         return self.insert(op)
 
     def barrier(self) -> None:

@@ -345,10 +345,11 @@ class ContractOp(IRDLOperation):
     """`C[i, j] = finish(chain over k of fma(A[i, k], B[k, j], ·) from start)`.
 
     Matrices are (buffer, first index, two element strides): A by (row, k), B by (k, column), C by (row, column). Each
-    element's chain runs in k order. `tile` gives the register tile: rows x vectors of lanes columns. `blocking` gives
-    the length of a block of k (0: all), the rows between two passes over B (0: all), and how many operands
-    are packed into panels first (1: B, 2: A too, a block of rows at a time). Elements of A and B are converted to C's
-    type; `unsigned` says whose integers are unsigned.
+    element's chain runs in k order, once for every step of `folds` (extent, then strides of A and of B; the first one
+    outermost), which exclude blocks and panels. `tile` gives the register tile: rows x vectors of lanes columns.
+    `blocking` gives the length of a block of k (0: all), the rows between two passes over B (0: all), and how many
+    operands are packed into panels first (1: B, 2: A too, a block of rows at a time). Elements of A and B are converted
+    to C's type; `unsigned` says whose integers are unsigned.
 
     The chain starts from C[i, j], from +0 when `from_zero`, or from what `start` yields for (row, column), one vector
     of columns. `finish` takes (row, column, sums) and yields what is stored. Each has a twin for the last, incomplete
@@ -368,6 +369,7 @@ class ContractOp(IRDLOperation):
     blocking = prop_def(ArrayAttr[IntAttr])
     from_zero = prop_def(BoolAttr)
     unsigned = opt_prop_def(ArrayAttr[BoolAttr])
+    folds = opt_prop_def(ArrayAttr[ArrayAttr[IntAttr]])
     start = region_def()
     start_tail = region_def()
     finish = region_def()
@@ -383,17 +385,19 @@ class ContractOp(IRDLOperation):
         from_zero: bool,
         blocking: tuple[int, int, int] = (0, 0, 0),
         unsigned: tuple[bool, bool] = (False, False),
+        folds: Sequence[tuple[int, int, int]] = (),
         regions: Sequence[Region] | None = None,
     ):
         """Records in this order.
 
         `operands`: a, a_index, b, b_index, c, c_index. `extents`: rows, columns, k. `strides`: a_row, a_k, b_k, b_col,
         c_row, c_col. `tile`: register rows, column vectors, lanes. `blocking`: k block, row block, how many packed.
-        `unsigned`: of A and of B. `regions`: the four bodies.
+        `unsigned`: of A and of B. `folds`: extent and strides of each. `regions`: the four bodies.
         """
         signs = ArrayAttr([BoolAttr.from_bool(each) for each in unsigned]) if any(unsigned) else None
         properties: dict[str, Attribute | None] = {
             "unsigned": signs,
+            "folds": ArrayAttr([_ints(each) for each in folds]) if folds else None,
             "extents": _ints(extents),
             "strides": _ints(strides),
             "tile": _ints(tile),
@@ -402,6 +406,12 @@ class ContractOp(IRDLOperation):
         }
         bodies = [Region() for _ in range(4)] if regions is None else list(regions)
         super().__init__(operands=list(operands), properties=properties, regions=bodies)
+
+    @property
+    def steps(self) -> tuple[tuple[int, int, int], ...]:
+        """The folds around k, outermost first: extent, stride of A, stride of B."""
+        found = () if self.folds is None else self.folds
+        return tuple((fold.data[0].data, fold.data[1].data, fold.data[2].data) for fold in found)
 
 
 @irdl_op_definition

@@ -246,15 +246,21 @@ def _contract(op: Operation) -> Iterator[Fault]:
         return
     if any(extent > 1 and stride == 0 for extent, stride in zip((m, n), strides[4:], strict=True)):
         yield "contract-overlap", f"elements of c share a place: extents {m}x{n}, strides {strides[4:]}"
-    for which, buffer, index, shape in (("a", 0, 1, (m, k)), ("b", 2, 3, (k, n)), ("c", 4, 5, (m, n))):
-        yield from _index(op, op.operands[index])
-        steps = (strides[buffer], strides[buffer + 1])
-        yield from _in_bounds(which, op.operands[buffer], op.operands[index], shape, steps)
+    if contract.steps and (any(entry.data for entry in contract.blocking) or min(map(min, contract.steps)) < 0):
+        yield "contract-folds", f"folds {contract.steps}, blocking {[entry.data for entry in contract.blocking]}"
+        return
+    extents, a_steps, b_steps = zip(*contract.steps, strict=True) if contract.steps else ((), (), ())
+    for which, buffer, shape, steps in (
+        ("a", 0, (m, k, *extents), a_steps), ("b", 2, (k, n, *extents), b_steps), ("c", 4, (m, n), ()),
+    ):  # fmt: skip
+        yield from _index(op, op.operands[buffer + 1])
+        moves = (strides[buffer], strides[buffer + 1], *steps)
+        yield from _in_bounds(which, op.operands[buffer], op.operands[buffer + 1], shape, moves)
     yield from _contract_elements(op)
 
 
 def _in_bounds(
-    which: str, buffer: SSAValue, index: SSAValue, shape: tuple[int, int], strides: tuple[int, int]
+    which: str, buffer: SSAValue, index: SSAValue, shape: tuple[int, ...], strides: tuple[int, ...]
 ) -> Iterator[Fault]:
     first = known_int(index)
     if first is None or 0 in shape:

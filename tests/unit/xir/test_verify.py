@@ -177,6 +177,13 @@ def contract_shape(b: XirBuilder):
 
 
 @breaks
+def contract_folds(b: XirBuilder):
+    operands = [b.block.args[0], b.i64(0)] * 3
+    strides = (2, 1, 2, 1, 2, 1)
+    b.contract(operands, (1, 1, 2), strides, (1, 1, 4), from_zero=True, blocking=(1, 0, 0), folds=[(2, 1, 1)])
+
+
+@breaks
 def contract_overlap(b: XirBuilder):
     b.contract([b.block.args[0], b.i64(0)] * 3, (2, 2, 2), (2, 1, 2, 1, 0, 1), (1, 1, 4), from_zero=True)
 

@@ -110,8 +110,8 @@ def plan_contraction(op: MmaOp, setting: Setting) -> Outcome:
     """The cheapest assignment of roles, and the sink it allows."""
     roles = roles_of(op)
     k = _inner(op, roles)
-    split = any(_depth(op, dim) > 1 for dim in roles.contracted if dim != k)
-    sink = _Sink(op, op.result, ()) if split else _sink_of(op, setting)
+    around = any(_depth(op, dim) > 1 for dim in roles.contracted if dim != k)
+    sink = _Sink(op, op.result, ()) if around and not _stay_near(op, setting.machine) else _sink_of(op, setting)
     direct = {value: _is_direct(value, sink.op, setting) for value in (op.a, op.b)}
     candidates = [
         _priced(op, setting, direct, sink, dim, swapped=swapped)
@@ -274,7 +274,11 @@ def _outcome(
     lane_side, row_side = (op.a, op.b) if best.swapped else (op.b, op.a)
     row_dims = roles.columns if best.swapped else roles.rows
     row = max(row_dims, key=lambda dim: _extent(op, dim), default=None)
-    lane_direct = direct[lane_side] and (_stride(lane_side, best.lane) == 1 or _pack_here(lane_side, op, setting))
+    folded = tuple(dim for dim in roles.contracted if dim != _inner(op, roles) and _depth(op, dim) != 1)
+    in_registers = bool(folded) and _stay_near(op, setting.machine)
+    lane_direct = direct[lane_side] and (
+        _stride(lane_side, best.lane) == 1 or (not in_registers and _pack_here(lane_side, op, setting))
+    )
     packed = lane_direct and _stride(lane_side, best.lane) not in (1, None)
     lane = _number(best.lane)
     demands: Demands = {op.c: lane, sink.value: lane}
@@ -290,7 +294,8 @@ def _outcome(
         row=_number(row),
         lane=lane,
         k=_inner(op, roles).number,
-        outer=tuple(dim.number for dim in _outer(op, roles, others, lane_side, setting.machine)),
+        outer=tuple(dim.number for dim in (others if in_registers else _outer(op, folded, others, setting.machine))),
+        folds=tuple(dim.number for dim in folded) if in_registers else (),
         a_direct=direct[row_side],
         b_direct=lane_direct,
         tile=register_tile(setting.machine, _lanes(op, setting), _size_of(op, _number(row)), _size_of(op, lane)),
@@ -302,15 +307,17 @@ def _outcome(
     return Outcome(plan, sink.absorbed, tuple(kept), demands, _assumed(direct, structure))
 
 
-def _outer(
-    op: MmaOp, roles: Roles, others: list[DimAttr], lane_side: SSAValue, machine: Machine
-) -> tuple[DimAttr, ...]:
-    """The loops around the contraction. Contracted ones stay inside, unless B is then read again and again from beyond
-    the second cache.
+def _outer(op: MmaOp, folded: tuple[DimAttr, ...], others: list[DimAttr], machine: Machine) -> tuple[DimAttr, ...]:
+    """The loops around the contraction. Contracted ones go outside when an operand would otherwise be read again and
+    again from beyond the second cache.
     """
-    folded = [dim for dim in roles.contracted if dim != _inner(op, roles)]
-    size = dtype_of(element_of(lane_side)).itemsize * space_of(lane_side).volume
-    return (*folded, *others) if size > machine.l2_bytes // 2 else (*others, *folded)
+    return (*others, *folded) if _stay_near(op, machine) else (*folded, *others)
+
+
+def _stay_near(op: MmaOp, machine: Machine) -> bool:
+    """Whether both operands stay in the second cache while each is read many times."""
+    tiles = (window_of(value).tile for value in (op.a, op.b))
+    return all(space_of(tile).volume * dtype_of(element_of(tile)).itemsize <= machine.l2_bytes // 2 for tile in tiles)
 
 
 def _pack_here(value: SSAValue, op: MmaOp, setting: Setting) -> bool:
@@ -377,6 +384,8 @@ def blocked(op: MmaOp, plan: ContractPlan, machine: Machine, *, may_split: bool)
     `may_split` says that sums may lie in the sink between blocks of k: nothing that is read later is overwritten by
     them.
     """
+    if plan.folds:
+        return replace(plan, blocking=(0, 0, 0))
     size = dtype_of(element_of(op.c)).itemsize
     rows, columns = _size_of(op, plan.row), _size_of(op, plan.lane)
     depth = _depth(op, DimAttr.of(plan.k))

@@ -229,11 +229,11 @@ def _decide(space: _Space, lanes: Program | Element) -> _Choice:
     staged = share_homes(placement)
     memories = {storage.owner: storage for storage in memory_storages(space.structure)}
     layouts = Layouts(placement, space.machine, asked, dict(memories))
-    nests = plan_nests(layouts)
-    if turn_beforehand(placement, nests.values()):
+    planned = plan_nests(layouts)
+    if turn_beforehand(placement, planned.values()):
         layouts = Layouts(placement, space.machine, asked, dict(memories))
-        nests = plan_nests(layouts)
-    nests = with_streams(layouts, space.root, nests)
+        planned = plan_nests(layouts)
+    nests = with_streams(layouts, space.root, planned)
     fused = fused_producers(placement, nests)
     joined = joined_stores(placement, nests)
     storages = {**layouts.storages, **_stages(space, layouts, staged)}

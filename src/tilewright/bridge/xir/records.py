@@ -81,10 +81,10 @@ class TurnedRead:
 class NestPlan:
     """One loop nest: axes from outermost to innermost.
 
-    `lane` is the vectorised dimension; `fold` says that lanes are folded. A fold along other dimensions is computed for
-    `copies` neighbouring vectors at once. With an `across` the two innermost dimensions go in squares, and the tiles in
-    `turned` are read along it. Without one, `refused` says why those in `turned` are gathered.
-    `streaming` says that stores go past the caches.
+    `lane` is the vectorised dimension; `fold` says that lanes are folded, `streaming` that stores go past the caches. A
+    fold along other dimensions is computed for `copies` neighbouring vectors at once. With an `across` the two
+    innermost dimensions go in squares, and the tiles in `turned` are read along it. Without one, `refused` says why
+    those in `turned` are gathered.
     """
 
     what: str
@@ -92,11 +92,11 @@ class NestPlan:
     lane: int | None
     width: int
     fold: bool = False
+    streaming: bool = False
     copies: int = 1
     across: int | None = None
     turned: tuple[TurnedRead, ...] = ()
     refused: str = ""
-    streaming: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,8 @@ class ContractPlan:
     It is computed where `sink` stands, together with everything up to the value numbered `value`, and goes straight
     into what the sink writes. `outer` dimensions become loops around it (batch, further rows, columns and contracted
     dimensions, in that order). `blocking`: length of a block of k, rows between two passes over B, how many
-    operands are packed (1: B, 2: A too).
+    operands are packed (1: B, 2: A too). `folds`: contracted dimensions around k, outermost first, over which the sums
+    stay in registers.
     """
 
     swapped: bool
@@ -122,6 +123,7 @@ class ContractPlan:
     blocking: tuple[int, int, int] = (0, 0, 0)
     from_zero: bool = False
     in_place: bool = False
+    folds: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,6 +44,8 @@ def _why_cached(layouts: Layouts, root: ParallelOp, op: StoreOp, nest: NestPlan)
         or view.strides[space.dims.index(lane.dim)] != 1
     ):
         return "its lanes do not lie side by side"
+    if nest.across is not None:
+        return "it goes in squares, whose rows begin where lines need not"
     if not _fills_vectors(nest, dtype, machine.vector_bits) or lane.extent < _LEAST_VECTORS * nest.width:
         return "its rows are no whole vectors"
     if (

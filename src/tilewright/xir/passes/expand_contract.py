@@ -71,6 +71,7 @@ class _Product:
     row_block: int
     packed: int
     unsigned: tuple[bool, bool]
+    folds: tuple[tuple[int, int, int], ...]
     start: tuple[Body, Body] | None
     finish: tuple[Body, Body] | None
 
@@ -81,7 +82,8 @@ class _Product:
     def transposed(self) -> "_Product":
         """C' = B' A': the same products, with vectors along the rows of C."""
         a, b, c = self.b.transposed(), self.a.transposed(), self.c.transposed()
-        return replace(self, a=a, b=b, c=c, m=self.n, n=self.m, unsigned=self.unsigned[::-1])
+        folds = tuple((extent, b_step, a_step) for extent, a_step, b_step in self.folds)
+        return replace(self, a=a, b=b, c=c, m=self.n, n=self.m, unsigned=self.unsigned[::-1], folds=folds)
 
 
 def _product(op: ContractOp) -> _Product:
@@ -98,7 +100,7 @@ def _product(op: ContractOp) -> _Product:
     tile = Tile(rows, columns, lanes)
     blocks = (k_block or max(k, 1), row_block or max(m, 1), packed)
     signs = (False, False) if op.unsigned is None else tuple(bool(each) for each in op.unsigned)
-    return _Product(a, b, c, m, n, k, tile, bool(op.from_zero), *blocks, (signs[0], signs[1]), start, finish)
+    return _Product(a, b, c, m, n, k, tile, bool(op.from_zero), *blocks, (signs[0], signs[1]), op.steps, start, finish)
 
 
 def _pair(whole: Body | None, tail: Body | None) -> tuple[Body, Body] | None:
@@ -298,6 +300,7 @@ class _Expansion:
             whole_b=self._packed is not None,
             buffers=(buffer_type(left), buffer_type(right), buffer_type(p.c.buffer)),
             unsigned=p.unsigned,
+            folds=p.folds,
             start=p.start if depth.starts else None,
             finish=p.finish if depth.ends else None,
         )

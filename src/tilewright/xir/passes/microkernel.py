@@ -37,7 +37,8 @@ class Tile:
 class Microkernel:
     """What a tile's code depends on. Strides: a_row, a_k, b_k, b_column, c_row, c_column; buffers: of A, B and C.
 
-    `unsigned`: whether the integers of A, and those of B, are. `whole_b` says that vectors of B may be read past the
+    `unsigned`: whether the integers of A, and those of B, are. `folds`: loops around the one along k, by extent and
+    strides of A and B. `whole_b` says that vectors of B may be read past the
     edge of C (packed panels are padded). `start` and `finish` are bodies for full vectors and for the last one, or
     None: then the chain starts from zero or from C, and is stored as it is.
     """
@@ -48,6 +49,7 @@ class Microkernel:
     whole_b: bool
     buffers: tuple[BufferType, BufferType, BufferType]
     unsigned: tuple[bool, bool] = (False, False)
+    folds: tuple[tuple[int, int, int], ...] = ()
     start: tuple[Body, Body] | None = None
     finish: tuple[Body, Body] | None = None
 
@@ -81,14 +83,7 @@ class Microkernel:
         Unrolling it makes LLVM hoist the broadcasts of A and spill accumulators.
         """
         writer = _Writer(b, self, arguments)
-        sums, depth = writer.start(), arguments[6]
-        if known_int(depth) == 1:
-            sums = writer.step(b.i64(0), sums)
-        elif known_int(depth) != 0:
-            with b.for_(0, depth, 1, sums) as loop:
-                loop.yield_(writer.step(loop.index, loop.carries))
-            sums = loop.results
-        writer.finish(sums)
+        writer.finish(writer.folded(self.folds, (arguments[1], arguments[3]), writer.start()))
 
 
 class _Writer:
@@ -96,8 +91,8 @@ class _Writer:
 
     def __init__(self, b: XirBuilder, kernel: Microkernel, arguments: Sequence[SSAValue]) -> None:
         self._b, self._kernel, self._tile = b, kernel, kernel.tile
-        self._a, self._a_index, self._bm, self._b_index, self._c, self._c_index = arguments[:6]
-        self._row, self._column = arguments[7:9]
+        self._a, _, self._bm, _, self._c, self._c_index = arguments[:6]
+        self._depth, self._row, self._column = arguments[6:9]
         self._captured = dict(zip(kernel.captured(), arguments[9:], strict=True))
         lanes, last = self._tile.lanes, self._tile.last
         self._edge = b.const_lanes(I1, [lane < last for lane in range(lanes)]) if last else None
@@ -110,16 +105,39 @@ class _Writer:
             return [self._b.const(kind, 0)] * (self._tile.rows * self._tile.vectors)
         return self._over_c(lambda index, _, vector: self._vector(self._c, index, self._kernel.strides[5], vector))
 
-    def step(self, k: SSAValue, sums: Sequence[SSAValue]) -> list[SSAValue]:
+    def folded(
+        self, folds: Sequence[tuple[int, int, int]], at: tuple[SSAValue, SSAValue], sums: Sequence[SSAValue]
+    ) -> Sequence[SSAValue]:
+        """`sums` plus all products of the chains; `at`: the indices of the first elements of A and B."""
+        b = self._b
+        if not folds:
+            return self._along_k(at, sums)
+        (extent, a_step, b_step), *inner = folds
+        with b.for_(0, extent, 1, sums) as loop:
+            moved = b.add(at[0], b.mul(loop.index, a_step)), b.add(at[1], b.mul(loop.index, b_step))
+            loop.yield_(self.folded(inner, moved, loop.carries))
+        return loop.results
+
+    def _along_k(self, at: tuple[SSAValue, SSAValue], sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        b = self._b
+        if known_int(self._depth) == 0:
+            return sums
+        if known_int(self._depth) == 1:
+            return self._step(b.i64(0), at, sums)
+        with b.for_(0, self._depth, 1, sums) as loop:
+            loop.yield_(self._step(loop.index, at, loop.carries))
+        return loop.results
+
+    def _step(self, k: SSAValue, at: tuple[SSAValue, SSAValue], sums: Sequence[SSAValue]) -> list[SSAValue]:
         """`sums` plus one column of A times one row of B."""
         b, tile = self._b, self._tile
         a_row, a_k, b_k, b_column, _, _ = self._kernel.strides
-        b_start = b.add(self._b_index, b.mul(k, b_k))
+        b_start = b.add(at[1], b.mul(k, b_k))
         right = [
             self._converted(self._right(b.add(b_start, vector * tile.lanes * b_column), b_column, vector), 1)
             for vector in range(tile.vectors)
         ]
-        a_start = b.add(self._a_index, b.mul(k, a_k))
+        a_start = b.add(at[0], b.mul(k, a_k))
         result: list[SSAValue] = []
         for row in range(tile.rows):
             scalar = self._converted(b.load(self._a, b.add(a_start, row * a_row)), 0)

@@ -100,10 +100,19 @@ def test_a_long_chain_goes_inside_short_ones_where_order_is_free(channels: int, 
     assert label_of(kernel, only(kernel).k) == inner
 
 
-@pytest.mark.parametrize(("filters", "first"), [(64, "one"), (2048, "j")])
-def test_filters_beyond_the_second_cache_pass_once(filters: int, first: str) -> None:
-    kernel = windowed(64, filters)
-    assert label_of(kernel, only(kernel).outer[0]) == first
+def test_sums_stay_in_registers_over_all_folded_axes() -> None:
+    kernel = windowed(64, 64)
+    item = only(kernel)
+    assert [label_of(kernel, dim) for dim in item.folds] == ["j"]
+    assert [label_of(kernel, dim) for dim in item.outer] == ["one"]
+    assert not planned(kernel, ELEMENT).decisions.storages
+
+
+def test_filters_beyond_the_second_cache_pass_once() -> None:
+    kernel = windowed(64, 2048)
+    item = only(kernel)
+    assert [label_of(kernel, dim) for dim in item.outer] == ["j", "one"]
+    assert item.folds == ()
 
 
 @pytest.mark.parametrize(

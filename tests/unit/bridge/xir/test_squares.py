@@ -84,6 +84,12 @@ def test_what_may_overlap_is_turned_into_a_buffer_first() -> None:
     assert [nest.what for nest in nests if nest.across is not None] in (["load"], ["map"], ["store"])
 
 
+def test_rows_of_squares_never_go_past_the_caches() -> None:
+    nest = store_nest(turned(4096, 4096))
+    assert nest.across is not None
+    assert not nest.streaming
+
+
 def test_explanations_name_the_squares() -> None:
     text = planned(turned(64, 48), XirOptions(lanes=element())).render()
     assert "store over n x m, 8 lanes along m, in squares with n that turn %" in text

@@ -122,8 +122,9 @@ class _Contraction:
         operands = [a.buffer, a.start, b.buffer, b.start, c.buffer, c.start]
         zero = plan.from_zero and not self.split
         made = self.cx.builder.contract(
-            operands, sizes, strides, plan.tile, from_zero=zero, blocking=plan.blocking, unsigned=self._unsigned()
-        )
+            operands, sizes, strides, plan.tile, from_zero=zero, blocking=plan.blocking, unsigned=self._unsigned(),
+            folds=[(extents[dim], a.stride(dim), b.stride(dim)) for dim in plan.folds],
+        )  # fmt: skip
         tail = sizes[1] % plan.tile[2]
         if not zero and not plan.in_place and not self.split:
             self._bodies((made.start, made.start_tail), at, tail, self.op.c)
