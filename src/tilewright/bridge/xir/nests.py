@@ -20,6 +20,7 @@ from tilewright.ir.types import AxisAttr, SpaceAttr, is_tile, space_of
 __all__ = ["plan_nests", "scalar_nest"]
 
 _COMBINE = 8.0
+_NEAR_VECTORS = 4
 _OPERATIONS = 96  # of a loop body, so that it stays quick to compile
 
 
@@ -106,16 +107,19 @@ def _map_nest(layouts: Layouts, op: tiles.MapOp) -> NestPlan:
 def _side_by_side(layouts: Layouts, op: tiles.MapOp, nest: NestPlan) -> NestPlan:
     """The nest with as many vectors at once as registers and the size of the code allow, around one plain fold.
 
-    Every line of the folded rows is then read whole, and sums do not wait for each other.
+    Lines of the folded rows are then read whole and in order, and sums do not wait for each other. For what lies in a
+    buffer a few vectors are enough for the latter.
     """
     folds = [inner for inner in op.walk() if isinstance(inner, regions.CarryingOp)]
     if nest.lane is None or nest.width == 1 or len(folds) != 1 or folds[0].parent is not op.body.block:
         return nest
     (fold,) = folds
     extent = next(axis.extent for axis in op.space.axes if axis.dim.number == nest.lane)
-    code = sum(1 for _ in fold.walk()) + len(inlined(layouts.placement, op, set()))
+    computed = inlined(layouts.placement, op, set())
+    code = sum(1 for _ in fold.walk()) + len(computed)
     registers = layouts.machine.vector_registers // (2 * len(fold.inits))
-    copies = min(extent // nest.width, registers, _OPERATIONS // code)
+    far = any(isinstance(inner, LoadOp) for inner in computed)
+    copies = min(extent // nest.width, registers, _OPERATIONS // code, *([] if far else [_NEAR_VECTORS]))
     return replace(nest, copies=max(copies, 1))
 
 

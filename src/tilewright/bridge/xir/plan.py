@@ -407,7 +407,7 @@ def _turned(space: _Space, nest: NestPlan) -> Iterator[str]:
         tiles = ", ".join(f"%{read.value}" for read in nest.turned)
         yield f", in squares with {_label(space, nest.across)} that turn {tiles}"
     if nest.refused:
-        yield f", gathers because {nest.refused}"
+        yield f", gathers because {nest.refused.value}"
 
 
 def _stands(value: SSAValue) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 
 from tilewright.ir.layout_attr import LayoutAttr
 
@@ -14,6 +15,7 @@ __all__ = [
     "Place",
     "Storage",
     "TurnedRead",
+    "Unturned",
     "stage_of",
 ]
 
@@ -67,6 +69,15 @@ class Place:
         return self.storage is None
 
 
+class Unturned(Enum):
+    """Why what lies across the lanes is gathered."""
+
+    WIDTH = "so many lanes make no square that fits the registers"
+    FOLD = "the tile holds a fold"
+    LONG = "the rows of its squares would take too many operations"
+    EMPTY = "squares would stay too empty"
+
+
 @dataclass(frozen=True, slots=True)
 class TurnedRead:
     """A tile that is loaded along the dimension across the lanes and turned: its number, and the dimension of the nest
@@ -96,7 +107,7 @@ class NestPlan:
     copies: int = 1
     across: int | None = None
     turned: tuple[TurnedRead, ...] = ()
-    refused: str = ""
+    refused: Unturned | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from tilewright.analysis.limits import Limit
 from tilewright.analysis.pointwise import PointRead, point_reads
 from tilewright.bridge.xir.flow import tile_operands
 from tilewright.bridge.xir.placement import EXPENSIVE, Placement
-from tilewright.bridge.xir.records import NestPlan, TurnedRead
+from tilewright.bridge.xir.records import NestPlan, TurnedRead, Unturned
 from tilewright.bridge.xir.streams import Stored
 from tilewright.ir.ops.access import LoadOp, StoreOp
 from tilewright.ir.ops.regions import CarryingOp, ParallelOp
@@ -22,7 +22,6 @@ __all__ = ["dims_across", "inlined", "refused_squares", "squares_of", "turn_befo
 
 _WIDEST = 16  # lanes: a square of them still fits the registers
 _CODE = 1000  # operations of all kinds of squares: functions have at most 2000
-_LONG = "its rows would be too long"
 _STORED = 3  # operations that place and store a vector
 _EXPENSIVE = 24  # operations that stand for one transcendental
 
@@ -39,7 +38,7 @@ def refused_squares(stored: Stored, placement: Placement, value: SSAValue, nest:
         return nest
     for square in _candidates(stored, placement, value, nest):
         why = why_no_squares(placement, value, square)
-        return replace(nest, turned=square.turned, refused=why or "squares would stay too empty")
+        return replace(nest, turned=square.turned, refused=why or Unturned.EMPTY)
     return nest
 
 
@@ -71,15 +70,14 @@ def dims_across(store: StoreOp) -> set[DimAttr]:
     }
 
 
-def why_no_squares(placement: Placement, value: SSAValue, square: NestPlan) -> str | None:
+def why_no_squares(placement: Placement, value: SSAValue, square: NestPlan) -> Unturned | None:
     """Why a nest that computes the tile cannot go in squares, or None."""
     if not 2 <= square.width <= _WIDEST:
-        return f"{square.width} lanes make no square that fits the registers"
+        return Unturned.WIDTH
     owner = value.owner
     if isinstance(owner, Operation) and any(isinstance(op, CarryingOp) for op in owner.walk()):
-        return "the tile holds a fold"
-    code = _operations(placement, value, square)
-    return f"{_LONG}: {code} operations, more than {_CODE}" if code > _CODE else None
+        return Unturned.FOLD
+    return Unturned.LONG if _operations(placement, value, square) > _CODE else None
 
 
 def turn_beforehand(placement: Placement, nests: Iterable[NestPlan]) -> bool:
@@ -87,7 +85,7 @@ def turn_beforehand(placement: Placement, nests: Iterable[NestPlan]) -> bool:
     second cache. Whether there are any.
     """
     values = {number: value for value, number in placement.structure.numbers.items()}
-    wanted = [(nest, read) for nest in nests if nest.refused.startswith(_LONG) for read in nest.turned]
+    wanted = [(nest, read) for nest in nests if nest.refused is Unturned.LONG for read in nest.turned]
     kept = False
     for nest, read in wanted:
         value = values[read.value]

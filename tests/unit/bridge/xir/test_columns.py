@@ -7,7 +7,7 @@ from tilewright import tile
 from tilewright.bridge.xir.options import XirOptions, element
 from tilewright.bridge.xir.records import NestPlan
 from tilewright.ir.kernel import Kernel
-from tilewright.tile import ConstView2, View1, add, axis, coord, f32, mul, parallel, shape, tensor_shape
+from tilewright.tile import ConstView2, View1, View2, add, axis, coord, f32, mul, parallel, scan, shape, tensor_shape
 
 
 @tile.kernel
@@ -18,6 +18,15 @@ def sums(X: ConstView2[f32], S: View1[f32], *, steps: int = 1):
         for _ in range(steps):
             x = x * x + 1.0
         S.at(coord(0), shape(c)).store(tile.reduce(x, r, add))
+
+
+@tile.kernel
+def kept(X: ConstView2[f32], S: View1[f32], Y: View2[f32]):
+    r, c = axis("r", X.shape[0]), axis("c", X.shape[1])
+    for _ in parallel(shape(1)):
+        x = scan(X[coord(0, 0), shape(r, c)], r, add)
+        S.at(coord(0), shape(c)).store(tile.reduce(x, r, add))
+        Y.at(coord(0, 0), shape(r, c)).store(x)
 
 
 @tile.kernel
@@ -58,6 +67,12 @@ def test_only_whole_vectors_stand_side_by_side(columns: int, copies: int) -> Non
 def test_long_expressions_take_fewer_vectors() -> None:
     (nest,) = map_nests(sums.capture(tensor_shape(9, 512), tensor_shape(512), steps=12))
     assert 1 < nest.copies < 8
+
+
+def test_a_few_vectors_are_enough_for_what_lies_in_a_buffer() -> None:
+    kernel = kept.capture(tensor_shape(9, 512), tensor_shape(512), tensor_shape(9, 512))
+    (nest,) = map_nests(kernel)
+    assert nest.copies == 4
 
 
 def test_lanes_along_the_folded_axis_have_partials_instead() -> None:

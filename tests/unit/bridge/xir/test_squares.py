@@ -5,7 +5,7 @@ import pytest
 from tests.differential.kernels_squares import KERNELS, biased, long_expression, turn
 from tests.unit.bridge.xir.planning import label_of, planned
 from tilewright.bridge.xir.options import XirOptions, element
-from tilewright.bridge.xir.records import NestPlan
+from tilewright.bridge.xir.records import NestPlan, Unturned
 from tilewright.bridge.xir.retile import strips
 from tilewright.core.machine import GENERIC_AVX512
 from tilewright.ir.kernel import Kernel
@@ -26,7 +26,7 @@ def test_lanes_follow_the_store_and_squares_the_load() -> None:
     nest = store_nest(kernel)
     assert (label_of(kernel, nest.lane), label_of(kernel, nest.across)) == ("m", "n")
     assert len(nest.turned) == 1
-    assert nest.refused == ""
+    assert nest.refused is None
 
 
 def test_only_what_lies_across_is_turned() -> None:
@@ -44,22 +44,22 @@ def test_four_axes_keep_two_for_the_squares() -> None:
 def test_a_plain_copy_has_nothing_to_turn() -> None:
     strided = tensor_shape(48, 64, strides=(1, 48), dtype=f32)
     nest = store_nest(turn.capture(tensor_shape(64, 48, dtype=f32), strided))
-    assert (nest.across, nest.refused) == (None, "")
+    assert (nest.across, nest.refused) == (None, None)
 
 
 @pytest.mark.parametrize(
     ("kernel", "options", "reason"),
     [
-        (turned(40, 2), XirOptions(lanes=element()), "squares would stay too empty"),
-        (turned(64, 48), XirOptions(lanes=element(), lane_width=32), "32 lanes make no square that fits the registers"),
+        (turned(40, 2), XirOptions(lanes=element()), Unturned.EMPTY),
+        (turned(64, 48), XirOptions(lanes=element(), lane_width=32), Unturned.WIDTH),
         (
             long_expression.capture(tensor_shape(1024, 1040), tensor_shape(1040, 1024), steps=30),
             XirOptions(lanes=element(), lane_width=16),
-            "its rows would be too long: 1152 operations, more than 1000",
+            Unturned.LONG,
         ),
     ],
 )
-def test_what_is_not_turned_says_why(kernel: Kernel, options: XirOptions, reason: str) -> None:
+def test_what_is_not_turned_says_why(kernel: Kernel, options: XirOptions, reason: Unturned) -> None:
     nest = store_nest(kernel, options)
     assert (nest.across, nest.refused) == (None, reason)
 
@@ -93,6 +93,11 @@ def test_rows_of_squares_never_go_past_the_caches() -> None:
 def test_explanations_name_the_squares() -> None:
     text = planned(turned(64, 48), XirOptions(lanes=element())).render()
     assert "store over n x m, 8 lanes along m, in squares with n that turn %" in text
+
+
+def test_explanations_say_why_there_are_none() -> None:
+    text = planned(turned(40, 2), XirOptions(lanes=element())).render()
+    assert "8 lanes along m, gathers because squares would stay too empty" in text
 
 
 def test_the_axis_across_is_cut_into_blocks_of_squares() -> None:
