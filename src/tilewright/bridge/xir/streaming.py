@@ -37,12 +37,7 @@ def _why_cached(layouts: Layouts, root: ParallelOp, op: StoreOp, nest: NestPlan)
     space, view = space_of(op.value), view_type(op.view)
     dtype = dtype_of(view.element)
     lane = next((axis for axis in space.axes if axis.dim.number == nest.lane), None)
-    if (
-        lane is None
-        or nest.across is not None
-        or nest.axes[-1] != nest.lane
-        or view.strides[space.dims.index(lane.dim)] != 1
-    ):
+    if lane is None or nest.axes[-1] != nest.lane or view.strides[space.dims.index(lane.dim)] != 1:
         return "its lanes do not lie side by side"
     if nest.across is not None:
         return "it goes in squares, whose rows begin where lines need not"
