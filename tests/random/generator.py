@@ -181,6 +181,6 @@ def _results(w: Writer, scope: Scope) -> None:
 def _text(w: Writer) -> str:
     parameters = [f"    {a.name}: {a.annotation}," for a in w.arguments]
     axes = [f"    {name} = axis({name!r}, {extent})" for name, extent in w.axes.items()]
-    ones = [f"    o{place} = axis('o{place}', 1)" for place in range(6)]
+    ones = [f"    o{place} = axis('o{place}', 1)" for place in range(7)]
     own = w.definitions.values()
     return "\n".join([HEADER, *own, "", "@tile.kernel", "def program(", *parameters, "):", *axes, *ones, *w.lines, ""])
