@@ -212,7 +212,7 @@ def plain_loops(cx: Lowering, op: MmaOp, storage: Storage, nest: NestPlan) -> No
     def body(at: At) -> None:
         start = cx.ssa(tile_value(cx, op.c, tuple(at[dim.number] for dim in dims)))
         chain = [dim.number for dim in roles_of(op).contracted]
-        result = _chain(cx, op, chain, dict(at), cx.vectorised(start, cx.width) if cx.width > 1 else start)
+        result = _chain(cx, op, chain, dict(at), cx.vectorised(start, cx.width))
         value: Val = Coord(result) if element_of(op.c) == I64 else result
         store_to_storage(cx, storage, storage.dims, tuple(at[dim] for dim in storage.dims), value)
 
@@ -235,7 +235,7 @@ def _step(cx: Lowering, op: MmaOp, at: dict[int, Coord], carry: SSAValue) -> SSA
     for value in (op.a, op.b):
         element = cx.ssa(operand_value(cx, value, by_dim))
         element = converted(cx.builder, element, dtype_of(element_of(value)), target)
-        factors.append(cx.vectorised(element, cx.width) if cx.width > 1 else element)
+        factors.append(cx.vectorised(element, cx.width))
     b = cx.builder
     if target.kind == "float":
         return b.fma(factors[0], factors[1], carry)

@@ -261,8 +261,7 @@ def _body(cx: Lowering, op: regions.CarryingOp, carries: tuple[SSAValue, ...]) -
 
 def as_carry(cx: Lowering, value: Val) -> SSAValue:
     """A scalar as a loop carries it: a vector, where lanes may differ."""
-    found = cx.ssa(value)
-    return cx.vectorised(found, cx.width) if cx.width > 1 else found
+    return cx.vectorised(cx.ssa(value), cx.width)
 
 
 def from_carry(value: SSAValue, of: SSAValue) -> Val:

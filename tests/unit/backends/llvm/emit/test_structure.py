@@ -144,7 +144,9 @@ def test_the_schedule_prints_and_counts() -> None:
     b.alloc(f32, 5)
     b.store(b.load(p.buffers[0], 0, 16, mask=mask), p.buffers[1], 0, streaming=True)
     b.store(b.gather(p.buffers[0], b.mul(lanes, b.const(lanes.type, 2))), p.buffers[1], 16)
+    b.store(b.load(p.buffers[0], 3), p.buffers[1], 39)
     shown = p.scheduled().render()
+    assert "load    scalar      f32        global argument 0" in shown
     assert "64 bytes of scratch a worker" in shown
     assert "load    consecutive f32 x 16   global argument 0, mask prefix" in shown
     assert "gather  strided     f32 x 16   global argument 0" in shown
