@@ -1,7 +1,7 @@
 """Stores that share a loop: what both read is read once, while it is at hand.
 
 The stores stand one after the other, and nothing between them reads or writes memory. All are computed where the last
-one stands, element by element, so that none may write where another one does.
+one stands, element by element, so that none may write where another one does, nor what an earlier one still reads.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,7 +14,7 @@ from tilewright.bridge.xir.flow import is_anchored
 from tilewright.bridge.xir.placement import Placement
 from tilewright.bridge.xir.records import NestPlan
 from tilewright.ir.effects import effect_of
-from tilewright.ir.ops.access import StoreOp
+from tilewright.ir.ops.access import LoadOp, StoreOp
 from tilewright.ir.ops.base import Effect
 from tilewright.ir.ops.regions import RegionOp
 from tilewright.ir.types import is_tile, space_of
@@ -61,7 +61,15 @@ def _may_join(placement: Placement, nests: Mapping[int, NestPlan], first: StoreO
         return False
     if set(space_of(first.value).axes) != set(space_of(second.value).axes):
         return False
+    if _reads_late(placement, first, second):
+        return False
     return not placement.may_alias if first.view is not second.view else _apart(first, second)
+
+
+def _reads_late(placement: Placement, first: StoreOp, second: StoreOp) -> bool:
+    """Whether the first store reads, at its own points, the view that the second one writes."""
+    loads = (op for op in placement.structure.position if isinstance(op, LoadOp) and op.view is second.view)
+    return any(placement.is_inline(load.result) and first in placement.points(load.result) for load in loads)
 
 
 def _apart(first: StoreOp, second: StoreOp) -> bool:

@@ -50,6 +50,20 @@ def two_stores(X: ConstView1[f32], Y: View1[f32], Z: View1[f32], *, case: str):
 
 
 @tile.kernel
+def read_then_written(X: ConstView1[f32], Y: View1[f32], Z: View1[f32], *, case: str):
+    """The first store reads, elsewhere, what the second one writes."""
+    e = axis("e", 2 * N)
+    for _ in parallel(shape(axis("g", 1))):
+        at = coord(N)
+        x = X[at, shape(e)]
+        before = Z[coord(N - 1) if case == "before, read" else at, shape(e)]
+        if case == "turned, read":
+            before = tile.reindex(before, shape(e), lambda p: coord(2 * N - 1 - p.index(e)))
+        Y.at(at, shape(e)).store(before)
+        Z.at(at, shape(e)).store(x)
+
+
+@tile.kernel
 def something_between(X: ConstView1[f32], Y: View1[f32], Z: View1[f32], *, case: str):
     e = axis("e", N)
     for nest in parallel(shape(axis("g", 2))):
@@ -72,7 +86,7 @@ def captured(case: str) -> Kernel:
 
 
 def kernel_of(case: str) -> TileKernel:
-    return something_between if case.endswith("between") else two_stores
+    return something_between if case.endswith("between") else read_then_written if case.endswith("read") else two_stores
 
 
 def joined(case: str, *, may_alias: bool = False) -> list[int]:
@@ -94,6 +108,8 @@ def joined(case: str, *, may_alias: bool = False) -> list[int]:
         ("read between", []),
         ("summed between", []),
         ("loop between", []),
+        ("before, read", []),
+        ("turned, read", []),
     ],
 )
 def test_stores_share_a_loop_where_that_is_the_same(case: str, groups: list[int]) -> None:
@@ -106,7 +122,11 @@ def test_arguments_that_may_overlap_are_written_one_after_the_other() -> None:
 
 
 @pytest.mark.parametrize(
-    "case", ["halves", "arguments", "three", "overlap", "same place", "by number", "read between", "summed between"]
+    "case",
+    [
+        *("halves", "arguments", "three", "overlap", "same place", "by number"),
+        *("read between", "summed between", "before, read", "turned, read"),
+    ],
 )
 @pytest.mark.parametrize("shared", [False, True])
 def test_the_device_writes_what_the_interpreter_writes(case: str, *, shared: bool) -> None:
