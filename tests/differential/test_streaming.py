@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from examples.gallery.rows import layer_norm, rms_norm, rope, softmax
+from tilewright import tile
 from tilewright.backends.llvm.machine import host_machine
 from tilewright.bridge.xir.plan import plan
 from tilewright.bridge.xir.retile import retile
@@ -13,7 +14,7 @@ from tilewright.ir.kernel import Kernel
 from tilewright.ir.rewrite import run_pipeline
 from tilewright.numerics.arrays import Array
 from tilewright.passes.pipelines import CANONICAL
-from tilewright.tile import tensor_shape
+from tilewright.tile import ConstView1, View1, axis, cdiv, coord, f32, parallel, shape, tensor_shape
 
 
 def streams(kernel: Kernel) -> list[bool]:
@@ -81,3 +82,24 @@ def test_the_same_bits_as_through_the_caches(kernel: TileKernel) -> None:
     kernel(x, *others, large)
     kernel(x[:64], *(other[:64] if other.ndim == 2 else other for other in others), small)
     assert np.array_equal(large[:64], small)
+
+
+@tile.kernel
+def doubled(X: ConstView1[f32], Y: View1[f32], *, block: int = 256):
+    e = axis("e", block)
+    for nest in parallel(shape(axis("g", cdiv(Y.shape[0], block)))):
+        at = coord(nest.index() * block)
+        Y.at(at, shape(e)).store(X[at, shape(e)] * 2.0)
+
+
+@pytest.mark.parametrize("rest", [1, 3])
+def test_a_last_row_may_end_before_its_first_line(rest: int) -> None:
+    """A few elements are left for the last program, whatever lies up to the next line."""
+    count = ROWS * 1024 + rest
+    x = np.arange(count, dtype=np.float32)
+    for start in range(0, 16, 3):
+        memory = np.full(count + 64, np.nan, np.float32)
+        doubled(x, memory[start : start + count])
+        assert np.array_equal(memory[start : start + count], 2 * x)
+        assert np.isnan(memory[start + count :]).all()
+    assert ", past the caches" in doubled.explain()

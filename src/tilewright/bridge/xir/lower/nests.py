@@ -94,11 +94,12 @@ def _bounded_lane_loop(cx: Lowering, nest: NestPlan, bound: SSAValue, body: Call
 def _led_lane_loop(
     cx: Lowering, nest: NestPlan, bound: SSAValue, lead: SSAValue, body: Callable[[Coord], None]
 ) -> None:
-    """A partial vector, then whole ones, then what is left. `lead` is less than a vector, and a row has one.
+    """A partial vector, then whole ones, then what is left. A row may end before the lead does.
 
     The partial ones are loops of at most one turn, so that what belongs to the row is computed before them.
     """
     b = cx.builder
+    lead = b.minsi(lead, bound)
     left = b.remsi(b.sub(bound, lead), nest.width)
     whole = b.sub(bound, left)
     with cx.loop(0, lead, nest.width) as loop, cx.lanes_active(lead):
