@@ -7,6 +7,7 @@ from examples.gallery.rows import layer_norm, rms_norm, rope, softmax
 from tilewright import tile
 from tilewright.backends.llvm.machine import host_machine
 from tilewright.bridge.xir.plan import plan
+from tilewright.bridge.xir.records import Caching
 from tilewright.bridge.xir.retile import retile
 from tilewright.compile.kernel import TileKernel
 from tilewright.core.machine import GENERIC_AVX512
@@ -17,11 +18,12 @@ from tilewright.passes.pipelines import CANONICAL
 from tilewright.tile import ConstView1, View1, axis, cdiv, coord, f32, parallel, shape, tensor_shape
 
 
-def streams(kernel: Kernel) -> list[bool]:
-    """Which nests of the plan that the device would make store past the caches."""
+def caching(kernel: Kernel) -> Caching | None:
+    """How the last nest of the plan that the device would make, a store, treats the caches."""
     run_pipeline(kernel.module, CANONICAL)
     cut, _ = retile(kernel, 1, GENERIC_AVX512)
-    return [nest.streaming for nest in plan(cut, GENERIC_AVX512, threads=1).decisions.nests.values()]
+    *_, last = plan(cut, GENERIC_AVX512, threads=1).decisions.nests.values()
+    return last.caching
 
 
 def norm(rows: int, columns: int) -> Kernel:
@@ -29,19 +31,19 @@ def norm(rows: int, columns: int) -> Kernel:
 
 
 def test_what_no_cache_could_hold_goes_past_them() -> None:
-    assert streams(norm(4096, 4096))[-1]
+    assert caching(norm(4096, 4096)) is Caching.PAST
 
 
 @pytest.mark.parametrize(
-    "kernel",
+    ("kernel", "why"),
     [
-        pytest.param(norm(1024, 1024), id="the caches hold it"),
-        pytest.param(norm(1 << 20, 64), id="rows of four vectors"),
-        pytest.param(softmax.capture(tensor_shape(4096, 4096), tensor_shape(4096, 4096)), id="it waits for exp"),
+        pytest.param(norm(1024, 1024), Caching.SMALL, id="small"),
+        pytest.param(norm(1 << 20, 64), Caching.SHORT, id="short rows"),
+        pytest.param(softmax.capture(*[tensor_shape(4096, 4096)] * 2), Caching.ARITHMETIC, id="it waits for exp"),
     ],
 )
-def test_other_stores_do_not(kernel: Kernel) -> None:
-    assert not any(streams(kernel))
+def test_other_stores_do_not(kernel: Kernel, why: Caching) -> None:
+    assert caching(kernel) is why
 
 
 def within(array: Array, rows: int, columns: int, start: int) -> Array:

@@ -27,7 +27,7 @@ from tilewright.bridge.xir.memories import memory_storages
 from tilewright.bridge.xir.nests import plan_nests
 from tilewright.bridge.xir.options import PROGRAM, Element, Program, XirOptions
 from tilewright.bridge.xir.placement import Placement, place_tiles
-from tilewright.bridge.xir.records import Decisions, LaneChoice, LimitPlan, NestPlan, Storage, stage_of
+from tilewright.bridge.xir.records import Caching, Decisions, LaneChoice, LimitPlan, NestPlan, Storage, stage_of
 from tilewright.bridge.xir.squares import turn_beforehand
 from tilewright.bridge.xir.streaming import with_streams
 from tilewright.core.codes.unsupported import NO_CANDIDATE, PLAN_CONFLICT, TOO_MANY_CANDIDATES
@@ -381,8 +381,7 @@ def _notes(space: _Space, choice: _Choice) -> Iterator[str]:
         lanes += f", {nest.copies} vectors at once" if nest.copies > 1 else ""
         lanes += "".join(_turned(space, nest))
         line = span_of(operations[position]).line
-        past = ", past the caches" if nest.streaming else ""
-        yield f"line {line}: {nest.what} over {loops}, {lanes}{past}"
+        yield f"line {line}: {nest.what} over {loops}, {lanes}{_cached(nest)}"
     for last, others in choice.decisions.joined.items():
         lines = ", ".join(str(span_of(operations[other]).line) for other in others)
         yield f"line {span_of(operations[last]).line}: stored in one loop with what line {lines} stores"
@@ -400,6 +399,13 @@ def _notes(space: _Space, choice: _Choice) -> Iterator[str]:
         if place is not None and is_tile(value) and _stands(value):
             kept = "inline" if place.inline else f"buffer {place.storage}"
             yield f"%{number} (line {span_of(value).line}): {kept}: {place.reason}"
+
+
+def _cached(nest: NestPlan) -> str:
+    """How a store treats the caches. What fits them needs no word."""
+    if nest.caching is None or nest.caching is Caching.SMALL:
+        return ""
+    return f", {'' if nest.streaming else 'through the caches because '}{nest.caching.value}"
 
 
 def _turned(space: _Space, nest: NestPlan) -> Iterator[str]:

@@ -78,6 +78,20 @@ class Unturned(Enum):
     EMPTY = "squares would stay too empty"
 
 
+class Caching(Enum):
+    """Whether stores go past the caches, or why they go through them. It is not asked of other nests."""
+
+    PAST = "past the caches"
+    SMALL = "what is written fits the last cache"
+    APART = "lanes do not lie side by side"
+    SQUARES = "squares begin where lines need not"
+    SHORT = "rows are no whole vectors, or few"
+    GUARDED = "the store is masked or guarded"
+    REPEATED = "the store is repeated"
+    READ = "the view is read, too"
+    ARITHMETIC = "the store waits for arithmetic"
+
+
 @dataclass(frozen=True, slots=True)
 class TurnedRead:
     """A tile that is loaded along the dimension across the lanes and turned: its number, and the dimension of the nest
@@ -92,7 +106,7 @@ class TurnedRead:
 class NestPlan:
     """One loop nest: axes from outermost to innermost.
 
-    `lane` is the vectorised dimension; `fold` says that lanes are folded, `streaming` that stores go past the caches. A
+    `lane` is the vectorised dimension; `fold` says that lanes are folded, `caching` how a store treats the caches. A
     fold along other dimensions is computed for `copies` neighbouring vectors at once. With an `across` the two
     innermost dimensions go in squares, and the tiles in `turned` are read along it. Without one, `refused` says why
     those in `turned` are gathered.
@@ -103,11 +117,16 @@ class NestPlan:
     lane: int | None
     width: int
     fold: bool = False
-    streaming: bool = False
+    caching: Caching | None = None
     copies: int = 1
     across: int | None = None
     turned: tuple[TurnedRead, ...] = ()
     refused: Unturned | None = None
+
+    @property
+    def streaming(self) -> bool:
+        """Whether stores go past the caches."""
+        return self.caching is Caching.PAST
 
 
 @dataclass(frozen=True, slots=True)

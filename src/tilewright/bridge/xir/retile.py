@@ -106,20 +106,27 @@ def _wanted(root: regions.ParallelOp, dims: list[DimAttr], threads: int, machine
     if _is_one_contraction(root):
         yield from _tasks(root, dims, threads)
         return
-    *rows, last = dims
-    least = _CONTRACTION_BLOCK if _has(root, tiles.MmaOp) else 1
-    sizes = [1 for _ in rows]
-    if _runs_along(root, last):
-        sizes[-1:] = [least] if rows else []
-        whole = _COLUMN_BLOCK if _has(root, regions.CarryingOp) else _FLAT_BLOCK
-        sizes.append(extent_of(root, last) if rows else whole)
-    else:
-        sizes.append(max(least, _rows_at_once(root, last, threads, machine)))
     across = {dim for op in root.walk() if isinstance(op, StoreOp) for dim in dims_across(op)}
-    for dim, least in zip(dims, sizes, strict=True):
-        size = max(least, _ACROSS_BLOCK) if dim in across else least
+    for dim in dims:
+        size = _block_of(root, dims, dim, threads, machine)
+        size = max(size, _ACROSS_BLOCK) if dim in across else size
         if extent_of(root, dim) > size:
             yield StripAxis(dim.number, size)
+
+
+def _block_of(root: regions.ParallelOp, dims: list[DimAttr], dim: DimAttr, threads: int, machine: Machine) -> int:
+    """How much of an independent axis one program takes: of the last one along memory all, or a flat block; of the
+    rows around it what suits caches and products; of everything outside one element.
+    """
+    along = _runs_along(root, dims[-1])
+    if along and dims == [dim]:
+        return _COLUMN_BLOCK if _has(root, regions.CarryingOp) else _FLAT_BLOCK
+    if along and dim == dims[-1]:
+        return extent_of(root, dim)
+    if dim != dims[-2 if along else -1]:
+        return 1
+    least = _CONTRACTION_BLOCK if _has(root, tiles.MmaOp) else 1
+    return least if along else max(least, _rows_at_once(root, dim, threads, machine))
 
 
 def _runs_along(root: regions.ParallelOp, dim: DimAttr) -> bool:
