@@ -1,7 +1,7 @@
 """Loop nests over the points of a space: plain loops outside, whole vectors innermost, and one masked tail."""
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
@@ -33,51 +33,50 @@ Lead = Callable[[At], SSAValue]
 def run_nest(cx: Lowering, nest: NestPlan, extents: Mapping[int, int], body: Body, lead: Lead | None = None) -> None:
     """Run `body` at every point, `nest.width` lanes at a time along the lane dimension."""
     with cx.fresh(nest):
-        _loop(cx, nest, extents, 0, {}, body, lead)
+        _Loops(cx, nest, extents, body, lead).over(0, {})
 
 
-def _loop(
-    cx: Lowering,
-    nest: NestPlan,
-    extents: Mapping[int, int],
-    place: int,
-    at: dict[int, Coord],
-    body: Body,
-    lead: Lead | None,
-) -> None:
-    if place == len(nest.axes):
-        body(at)
-        return
-    dim = nest.axes[place]
-    if nest.across is not None and place == len(nest.axes) - 2:
-        run_squares(cx, nest, extents, at, body)
-    elif dim == nest.lane:
-        inner = partial(_at_lane, cx, nest, extents, place, at, body)
-        bound = cx.bound_of(dim, extents[dim])
+@dataclass(frozen=True, slots=True)
+class _Loops:
+    """The loops of one nest."""
+
+    cx: Lowering
+    nest: NestPlan
+    extents: Mapping[int, int]
+    body: Body
+    lead: Lead | None
+
+    def over(self, place: int, at: dict[int, Coord]) -> None:
+        """The loops from the axis at `place` on, at a point of those before it."""
+        cx, nest = self.cx, self.nest
+        if place == len(nest.axes):
+            self.body(at)
+            return
+        dim = nest.axes[place]
+        if nest.across is not None and place == len(nest.axes) - 2:
+            run_squares(cx, nest, self.extents, at, self.body)
+        elif dim == nest.lane:
+            self._over_lanes(place, at)
+        elif self.extents[dim] == 1:
+            self.over(place + 1, {**at, dim: cx.math.const(0)})
+        else:
+            with cx.loop(0, cx.bound_of(dim, self.extents[dim])) as loop:
+                self.over(place + 1, {**at, dim: Coord(loop.index)})
+
+    def _over_lanes(self, place: int, at: dict[int, Coord]) -> None:
+        cx, nest, dim = self.cx, self.nest, self.nest.axes[place]
+        bound = cx.bound_of(dim, self.extents[dim])
         known = known_int(bound)
-        if lead is not None:
-            _led_lane_loop(cx, nest, bound, lead({**at, dim: cx.math.const(0)}), inner)
+
+        def inner(lanes: Coord) -> None:
+            self.over(place + 1, {**at, dim: lanes})
+
+        if self.lead is not None:
+            _led_lane_loop(cx, nest, bound, self.lead({**at, dim: cx.math.const(0)}), inner)
         elif known is None:
             _bounded_lane_loop(cx, nest, bound, inner)
         else:
             _lane_loop(cx, nest, known, inner)
-    elif extents[dim] == 1:
-        _loop(cx, nest, extents, place + 1, {**at, dim: cx.math.const(0)}, body, lead)
-    else:
-        with cx.loop(0, cx.bound_of(dim, extents[dim])) as loop:
-            _loop(cx, nest, extents, place + 1, {**at, dim: Coord(loop.index)}, body, lead)
-
-
-def _at_lane(
-    cx: Lowering,
-    nest: NestPlan,
-    extents: Mapping[int, int],
-    place: int,
-    at: dict[int, Coord],
-    body: Body,
-    coord: Coord,
-) -> None:
-    _loop(cx, nest, extents, place + 1, {**at, nest.axes[place]: coord}, body, None)
 
 
 def _bounded_lane_loop(cx: Lowering, nest: NestPlan, bound: SSAValue, body: Callable[[Coord], None]) -> None:
