@@ -38,9 +38,9 @@ class Microkernel:
     """What a tile's code depends on. Strides: a_row, a_k, b_k, b_column, c_row, c_column; buffers: of A, B and C.
 
     `unsigned`: whether the integers of A, and those of B, are. `folds`: loops around the one along k, by extent and
-    strides of A and B. `whole_b` says that vectors of B may be read past the
-    edge of C (packed panels are padded). `start` and `finish` are bodies for full vectors and for the last one, or
-    None: then the chain starts from zero or from C, and is stored as it is.
+    strides of A and B. `whole_b` says that vectors of B may be read past the edge of C (packed panels are padded).
+    `start` and `finish` are bodies for full vectors and for the last one, or None: then the chain starts from zero or
+    from C, and is stored as it is.
     """
 
     tile: Tile
