@@ -1,8 +1,8 @@
 """Plants faults in the rule tables, one at a time, and runs the tests that should see them: `make mutants`.
 
-`python -m tests.mutation.run [--list] [--count N] [--seed S] [--jobs J] [WORD]` draws N of the sites (of those that
-contain WORD), changes a copy of the sources, and runs the fast tests of that part until one fails. It prints who caught
-each fault, and the survivors; the exit status counts them.
+`python -m tests.mutation.run [--list] [--count N] [--seed S] [--part I/N] [--jobs J] [WORD]` draws N of the sites (of
+those that contain WORD), changes a copy of the sources, and runs the fast tests of that part until one fails. It prints
+who caught each fault, and the survivors; the exit status counts them. `--part 2/3` takes the second third of the draw.
 """
 
 import argparse
@@ -15,9 +15,9 @@ import tempfile
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
-from random import Random
 
 from tests.mutation.sites import Site, planted, sites_of
+from tilewright.core.digest import digest
 
 __all__ = ["RULE_TABLES", "TESTS", "all_sites", "drawn"]
 
@@ -48,12 +48,14 @@ def all_sites(root: Path = ROOT) -> list[Site]:
 
 
 def drawn(sites: list[Site], count: int, seed: int) -> list[Site]:
-    """As many of each kind as fit, by a fixed seed."""
-    kinds: dict[str, list[Site]] = {}
+    """As many of each kind as fit, by a fixed seed. What a site says decides, not where: another site moves none."""
+    kinds: dict[str, list[tuple[str, Site]]] = {}
+    seen: Counter[str] = Counter()
     for site in sites:
-        kinds.setdefault(site.kind, []).append(site)
-    random = Random(seed)
-    piles = [random.sample(each, len(each)) for _, each in sorted(kinds.items())]
+        text = f"{seed} {site.file} {site.kind} {site.before} {site.after}"
+        seen[text] += 1
+        kinds.setdefault(site.kind, []).append((digest(text, seen[text]), site))
+    piles = [[site for _, site in sorted(each, key=lambda pair: pair[0])] for _, each in sorted(kinds.items())]
     chosen: list[Site] = []
     while len(chosen) < min(count, len(sites)):
         for pile in piles:
@@ -133,6 +135,7 @@ def main() -> int:
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--count", type=int, default=COUNT)
     parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--part", type=_part, default=(1, 1))
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="tilewright-mutants-") as folder:
@@ -143,7 +146,16 @@ def main() -> int:
         if options.list:
             _say("\n".join(map(str, sites)))
             return 0
-        return _judged(base, drawn(sites, options.count, options.seed), options.jobs)
+        part, parts = options.part
+        return _judged(base, drawn(sites, options.count, options.seed)[part - 1 :: parts], options.jobs)
+
+
+def _part(text: str) -> tuple[int, int]:
+    """`I/N`, I from 1 to N."""
+    part, _, parts = text.partition("/")
+    if not 1 <= int(part) <= int(parts):
+        raise ValueError(text)
+    return int(part), int(parts)
 
 
 def _judged(base: Path, chosen: list[Site], jobs: int) -> int:

@@ -50,3 +50,10 @@ def test_the_draw_is_fixed_and_of_all_kinds() -> None:
     assert chosen == drawn(SITES, 30, 2024)
     assert len(set(chosen)) == 30
     assert {site.kind for site in chosen} == {"guard", "yield", "fill", "tail", "cast"}
+
+
+def test_sites_that_say_something_else_change_nothing_in_the_draw() -> None:
+    chosen = drawn(SITES, 30, 2024)
+    said = {(site.file, site.before, site.after) for site in chosen}
+    fewer = [site for site in SITES if (site.file, site.before, site.after) in said]
+    assert set(drawn(fewer, 30, 2024)) == set(chosen)

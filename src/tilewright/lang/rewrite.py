@@ -34,11 +34,11 @@ NodeT = TypeVar("NodeT", bound=ast.AST)
 def rewrite(
     function: ast.FunctionDef, file: str, qualname: str, root_kind: Callable[[str], str | None]
 ) -> ast.FunctionDef:
-    """The rewritten function. `root_kind` tells which region, if any, a bare name opens.
+    """The function, rewritten where it stands. `root_kind` tells which region, if any, a bare name opens.
 
     Raises CaptureError: TW109 for statements that a region cannot hold, TW111 for headers that are no region's.
     """
-    return _Rewriter(file, qualname, root_kind).function(deepcopy(function))
+    return _Rewriter(file, qualname, root_kind).function(function)
 
 
 class _Rewriter(ast.NodeTransformer):
@@ -305,9 +305,8 @@ def _attribute(name: str, attribute: str) -> ast.Attribute:
 
 def _rebinding(name: str, region: str, table: str) -> ast.If:
     """`if 'name' in region.table: name = region.table['name']`."""
-    values = ast.Attribute(_load(region), table, ast.Load())
-    value = ast.Subscript(deepcopy(values), ast.Constant(name), ast.Load())
-    test = ast.Compare(ast.Constant(name), [ast.In()], [values])
+    value = ast.Subscript(_attribute(region, table), ast.Constant(name), ast.Load())
+    test = ast.Compare(ast.Constant(name), [ast.In()], [_attribute(region, table)])
     return ast.If(test, [ast.Assign([_store(name)], value)], [])
 
 
