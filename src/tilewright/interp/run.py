@@ -113,8 +113,9 @@ def _number(parameter: Parameter, value: object, refuse: Callable[..., DispatchE
 
 def _distinct(data: Array) -> bool:
     """Whether no two elements share a byte: by nested strides, else by looking at every address."""
+    axes = sorted((abs(step), extent) for step, extent in zip(data.strides, data.shape, strict=True))
     span = data.itemsize
-    for step, extent in sorted((abs(step), extent) for step, extent in zip(data.strides, data.shape, strict=True)):
+    for step, extent in axes:
         if step < span:
             break
         span += step * (extent - 1)
