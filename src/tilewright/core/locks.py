@@ -7,8 +7,8 @@ import weakref
 __all__ = ["LATE_IMPORTS", "ChildLock"]
 
 LATE_IMPORTS = threading.RLock()
-"""Held by imports inside functions. Forks wait for it: Python itself leaves the lock of a half imported module locked
-in a child, whose own import of the module would then wait for ever.
+"""Held by imports inside functions, and by the first calls of what they import. Forks wait for it: Python itself leaves
+the lock of a half imported module locked in a child, whose own import of the module would then wait for ever.
 """
 
 

@@ -9,6 +9,7 @@ import os
 import tempfile
 import threading
 import weakref
+from collections import deque
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import cache
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 _LOCK = threading.RLock()
 os.register_at_fork(before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_LOCK.release)
 _NUMBERS = itertools.count()
+_FORGOTTEN: "deque[ResourceTracker]" = deque()
+"""Code to unload. A collection may find it in any thread, under any lock, so it cannot wait for `_LOCK` there."""
 
 
 def compile_object(text: str, target: Target | None = None, *, name: str = "module") -> bytes:
@@ -89,7 +92,9 @@ class Library:
         return self._addresses[symbol]
 
     def close(self) -> None:
-        """Unloads the code. The caller knows that no thread is inside it. Closing twice is harmless."""
+        """Unloads the code, now or when LLVM is used next. The caller knows that no thread is inside it. Closing twice
+        is harmless.
+        """
         self._addresses.clear()
         self._unload()
 
@@ -105,8 +110,18 @@ class Library:
 
 
 def _close(tracker: "ResourceTracker") -> None:
-    with _LOCK:
-        tracker.close()
+    _FORGOTTEN.append(tracker)
+    if _LOCK.acquire(blocking=False):
+        try:
+            _unload_forgotten()
+        finally:
+            _LOCK.release()
+
+
+def _unload_forgotten() -> None:
+    """Called under the lock."""
+    while _FORGOTTEN:
+        _FORGOTTEN.popleft().close()
 
 
 def load(
@@ -124,6 +139,7 @@ def load(
     for symbol in exports:
         builder.export_symbol(symbol)
     with _LOCK:
+        _unload_forgotten()
         try:
             tracker = builder.link(_process_jit(), f"{name}.{next(_NUMBERS)}")
         except RuntimeError as error:

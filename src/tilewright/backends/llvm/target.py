@@ -38,10 +38,10 @@ APPLE_M1 = Target("arm64-apple-macosx14.0.0", "apple-m1")
 @cache
 def host() -> Target:
     """The processor this process runs on."""
-    with LATE_IMPORTS:
+    with LATE_IMPORTS:  # for the calls, too: llvmlite has a lock of its own, which a child would find locked for good
         from tilewright.backends.llvm._llvmlite import llvm
 
-    return Target(llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
+        return Target(llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
 
 
 @cache

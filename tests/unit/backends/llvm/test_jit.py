@@ -3,11 +3,14 @@ import gc
 import threading
 from pathlib import Path
 
+import llvmlite.binding
 import pytest
 
+from tilewright.backends.llvm import jit
 from tilewright.backends.llvm.jit import assembly, compile_and_load, compile_object, load
 from tilewright.backends.llvm.target import Target, host, toolchain_version
 from tilewright.core.errors import ToolchainError
+from tilewright.core.locks import LATE_IMPORTS
 
 SEVEN = "define i32 @seven() { ret i32 7 }"
 CALLER = "declare i32 @outside()\ndefine i32 @inside() {\n %x = call i32 @outside()\n ret i32 %x\n}"
@@ -103,3 +106,32 @@ def test_threads_may_compile_and_load_at_once() -> None:
     for thread in threads:
         thread.join()
     assert sorted(results) == list(range(40))
+
+
+def test_no_fork_happens_while_llvm_is_asked_for_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """llvmlite has a lock, which the child of such a fork would find locked for good."""
+    fork_waits: list[bool] = []
+
+    def asked() -> str:
+        fork = threading.Thread(target=lambda: fork_waits.append(not LATE_IMPORTS.acquire(blocking=False)))
+        fork.start()
+        fork.join()
+        return host().triple
+
+    monkeypatch.setattr(llvmlite.binding, "get_process_triple", asked)
+    assert host.__wrapped__() == host()
+    assert fork_waits == [True]
+
+
+def test_a_collection_does_not_wait_for_a_thread_that_compiles() -> None:
+    """It may run under any lock, which that thread, or one that forks, may be waiting for."""
+    libraries = [compile_and_load(SEVEN, ["seven"])]
+    forgotten = jit._FORGOTTEN  # pyright: ignore[reportPrivateUsage]
+    collector = threading.Thread(target=libraries.clear, daemon=True)
+    with jit._LOCK:  # pyright: ignore[reportPrivateUsage]
+        collector.start()
+        collector.join(20)
+        assert not collector.is_alive()
+        assert len(forgotten) == 1
+    compile_and_load(SEVEN, ["seven"])
+    assert not forgotten
