@@ -1,11 +1,13 @@
 """Plants faults in the rule tables, one at a time, and runs the tests that should see them: `make mutants`.
 
-`python -m tests.mutation.run [--list] [--count N] [--seed S] [--part I/N] [--jobs J] [WORD]` draws N of the sites (of
-those that contain WORD), changes a copy of the sources, and runs the fast tests of that part until one fails. It prints
-who caught each fault, and the survivors; the exit status counts them. `--part 2/3` takes the second third of the draw.
+`python -m tests.mutation.run [--list] [--count N] [--seed S] [--part I/N] [--jobs J] [--remember] [WORD]` draws N of
+the sites (of those that contain WORD), changes a copy of the sources, and runs the fast tests of that part until one
+fails. It prints who caught each fault, and the survivors; the exit status counts them. `--part 2/3` takes the second
+third of the draw. `--remember` writes who caught what to `caught.json`: those tests are asked first.
 """
 
 import argparse
+import json
 import os
 import shutil
 import signal
@@ -13,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
@@ -34,6 +37,7 @@ TESTS = {
     "backends/llvm/emit": ("tests/unit/backends/llvm", *ROUTE),
     "interp": ("tests/unit/interp", "tests/differential/interp_cases", "tests/differential/interp_gallery", *ROUTE),
 }
+CAUGHT = Path(__file__).with_name("caught.json")
 _ENDED = (-signal.SIGTERM, -signal.SIGKILL, -signal.SIGINT)
 COUNT, SEED, TIMEOUT_S = 30, 2024, 900
 
@@ -52,9 +56,8 @@ def drawn(sites: list[Site], count: int, seed: int) -> list[Site]:
     kinds: dict[str, list[tuple[str, Site]]] = {}
     seen: Counter[str] = Counter()
     for site in sites:
-        text = f"{seed} {site.file} {site.kind} {site.before} {site.after}"
-        seen[text] += 1
-        kinds.setdefault(site.kind, []).append((digest(text, seen[text]), site))
+        seen[site.text] += 1
+        kinds.setdefault(site.kind, []).append((digest(seed, site.text, seen[site.text]), site))
     piles = [[site for _, site in sorted(each, key=lambda pair: pair[0])] for _, each in sorted(kinds.items())]
     chosen: list[Site] = []
     while len(chosen) < min(count, len(sites)):
@@ -78,14 +81,29 @@ def verdict(root: Path, site: Site) -> str:
         _copied(root, copy)
         changed = copy / site.file
         changed.write_text(planted(changed.read_text(), site))
-        tests = next(each for table, each in TESTS.items() if f"/{table}/" in site.file)
+        usual = next(each for table, each in TESTS.items() if f"/{table}/" in site.file)
+        tests = (*remembered().get(site.text, ()), *usual)
         return next((found for each in tests if (found := _caught(root, copy, each))), "")
+
+
+def remembered() -> dict[str, list[str]]:
+    """Which tests caught a fault before, by its text."""
+    found: dict[str, list[str]] = json.loads(CAUGHT.read_text())
+    return found
+
+
+def _remember(verdicts: Mapping[Site, str]) -> None:
+    known = remembered()
+    for site, test in verdicts.items():
+        if test and test not in known.setdefault(site.text, []):
+            known[site.text].append(test)
+    CAUGHT.write_text(json.dumps(known, indent=2, sort_keys=True) + "\n")
 
 
 def _caught(root: Path, copy: Path, tests: str) -> str:
     """A failure that is the fault's. What fails in `root` too is left out from then on."""
     left_out: list[str] = []
-    while (root / tests).exists():
+    while (root / tests.partition("::")[0]).exists():
         failed = _failing(copy, tests, *(f"--deselect={each}" for each in left_out))
         if not failed or "::" not in failed or not _failing(root, failed):
             return failed
@@ -135,6 +153,7 @@ def main() -> int:
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--count", type=int, default=COUNT)
     parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--remember", action="store_true")
     parser.add_argument("--part", type=_part, default=(1, 1))
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     options = parser.parse_args()
@@ -147,7 +166,13 @@ def main() -> int:
             _say("\n".join(map(str, sites)))
             return 0
         part, parts = options.part
-        return _judged(base, drawn(sites, options.count, options.seed)[part - 1 :: parts], options.jobs)
+        verdicts = _judged(base, drawn(sites, options.count, options.seed)[part - 1 :: parts], options.jobs)
+    if options.remember:
+        _remember(verdicts)
+    survivors = [site for site, test in verdicts.items() if not test]
+    _say(f"{len(verdicts) - len(survivors)} of {len(verdicts)} faults were caught")
+    _say("\n".join(f"survivor: {site}" for site in survivors) or "no survivor")
+    return len(survivors)
 
 
 def _part(text: str) -> tuple[int, int]:
@@ -158,18 +183,16 @@ def _part(text: str) -> tuple[int, int]:
     return int(part), int(parts)
 
 
-def _judged(base: Path, chosen: list[Site], jobs: int) -> int:
-    survivors: list[Site] = []
+def _judged(base: Path, chosen: list[Site], jobs: int) -> dict[Site, str]:
+    """Who caught each fault."""
+    found: dict[Site, str] = {}
     with ThreadPoolExecutor(jobs) as pool:
         verdicts = {pool.submit(verdict, base, site): site for site in chosen}
         for done in as_completed(verdicts):
-            site, found = verdicts[done], done.result()
-            _say(f"{site}\n    {found or 'SURVIVED'}")
-            if not found:
-                survivors.append(site)
-    _say(f"{len(chosen) - len(survivors)} of {len(chosen)} faults were caught")
-    _say("\n".join(f"survivor: {site}" for site in survivors) or "no survivor")
-    return len(survivors)
+            site = verdicts[done]
+            found[site] = done.result()
+            _say(f"{site}\n    {found[site] or 'SURVIVED'}")
+    return found
 
 
 if __name__ == "__main__":

@@ -35,6 +35,11 @@ class Site:
     start: int
     end: int
 
+    @property
+    def text(self) -> str:
+        """What it says, wherever in the file."""
+        return f"{self.file} [{self.kind}] {self.before} -> {self.after}"
+
     def __str__(self) -> str:
         return f"{self.file}:{self.line} [{self.kind}] {self.before!r} -> {self.after!r}"
 

@@ -69,15 +69,17 @@ class KernelDefinition:
         Optional arguments are captured as absent when given as None or left out. Raises CaptureError (1xx),
         TileTypeError (2xx) and EffectError (3xx) of the kernel; other exceptions of its body come out unchanged.
         """
-        return self.capture_bound(self.signature.bind(shapes, config)).kernel
+        return self._captured(self.signature.bind(shapes, config))
 
     def capture_bound(self, arguments: BoundArguments) -> Captured:
         """The same for arguments that are matched already, with the guards that a cached result needs."""
+        guards = guards_of(self.function)  # before the body runs, which may change what it reads
+        return Captured(self._captured(arguments), guards)
+
+    def _captured(self, arguments: BoundArguments) -> Kernel:
         made = self._rewritten
-        guards = guards_of(self.function)
         with during(f"capturing {self.name}"):
-            kernel = _run(self, made, arguments)
-        return Captured(kernel, guards)
+            return _run(self, made, arguments)
 
     def rewritten_source(self) -> str:
         """The text that runs at capture."""

@@ -44,17 +44,17 @@ def names_of_inner_functions(function: ast.FunctionDef) -> set[str]:
 
 
 def own_nodes(node: ast.AST) -> Iterator[ast.AST]:
-    """The nodes that belong to the scope of `node`, itself first: not the bodies of functions and classes in it, and
-    of comprehensions only what they assign outside themselves.
+    """The nodes that belong to the scope of `node`, itself first, in the order of the text: not the bodies of functions
+    and classes in it, and of comprehensions only what they assign outside themselves.
     """
-    yield node
-    if isinstance(node, _SCOPES):
-        return
-    if isinstance(node, _COMPREHENSIONS):
-        yield from (inner for inner in ast.walk(node) if isinstance(inner, ast.NamedExpr))
-        return
-    for child in ast.iter_child_nodes(node):
-        yield from own_nodes(child)
+    waiting = [node]
+    while waiting:
+        found = waiting.pop()
+        yield found
+        if isinstance(found, _COMPREHENSIONS):
+            yield from (inner for inner in ast.walk(found) if isinstance(inner, ast.NamedExpr))
+        elif not isinstance(found, _SCOPES):
+            waiting.extend(reversed([*ast.iter_child_nodes(found)]))
 
 
 def _bound_by(node: ast.AST) -> list[str]:

@@ -146,7 +146,9 @@ class _Rewriter(ast.NodeTransformer):
                 pass
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
             return
-        is_loop = isinstance(node, ast.While) or (isinstance(node, ast.For) and self._region_kind(node.iter) is None)
+        if isinstance(node, ast.For) and self._region_kind(node.iter) is not None:
+            return  # checked when it is rewritten
+        is_loop = isinstance(node, ast.For | ast.While)
         for child in ast.iter_child_nodes(node):
             self._check_statement(child, in_host_loop=in_host_loop or is_loop)
 
