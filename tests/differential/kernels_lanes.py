@@ -23,9 +23,11 @@ from tilewright.tile import (
     iota,
     ite,
     maximum,
+    minimum,
     parallel,
     shape,
     tensor_shape,
+    u32,
 )
 
 __all__ = ["KERNELS"]
@@ -158,6 +160,26 @@ def scattered(X: ConstView1[i32], I: ConstView2[i64], H: View2[i32], G: View1[f3
 
 KERNELS["masked updates over two dimensions"] = scattered.capture(
     tensor_shape(30), tensor_shape(5, 3), tensor_shape(20, 5), tensor_shape(2)
+)
+
+
+@tile.kernel
+def extremes(U: ConstView1[u32], I: ConstView1[i32], F: ConstView1[f32], A: View2[u32], B: View2[i32], C: View2[f32]):
+    e = axis("e", 6)
+    for nest in parallel(shape(cdiv(U.shape[0], 6))):
+        start, column = nest.index() * 6, cast(i64, iota(e)) % 3
+        u, i, f = (view[coord(start), shape(e)] for view in (U, I, F))
+        u = u * 20_000_000  # beyond what a signed number holds
+        A.update(coord(0, column), u, reducer=maximum)
+        A.update(coord(1, column), u, reducer=minimum)
+        B.update(coord(0, column), i, reducer=maximum)
+        B.update(coord(1, column), i, reducer=minimum)
+        C.update(coord(0, column), f, reducer=maximum)
+        C.update(coord(1, column), f, reducer=minimum)
+
+
+KERNELS["the largest and the smallest by atomic updates"] = extremes.capture(
+    tensor_shape(30), tensor_shape(30), tensor_shape(30), tensor_shape(2, 3), tensor_shape(2, 3), tensor_shape(2, 3)
 )
 
 

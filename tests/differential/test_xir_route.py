@@ -50,6 +50,7 @@ WAYS: dict[str, tuple[Machine, XirOptions, bool]] = {
     "one lane": (GENERIC_AVX2, XirOptions(lanes=element(), lane_width=1), False),
     "programs": (GENERIC_AVX512, XirOptions(lanes=PROGRAM, block_size=32), False),
     "programs of 4 lanes": (GENERIC_AVX512, XirOptions(lanes=PROGRAM, block_size=8, lane_width=4), False),
+    "programs of one lane": (GENERIC_AVX512, XirOptions(lanes=PROGRAM, block_size=4, lane_width=1), False),
     "aliases": (GENERIC_AVX512, XirOptions(lanes=element()), True),
 }
 FIRST = ("avx512", "programs of 4 lanes")
@@ -123,3 +124,9 @@ def test_lowering_twice_gives_the_same_module(name: str) -> None:
     kernel = KERNELS[name]
     texts = {str(lower(kernel, plan(kernel, GENERIC_AVX512, threads=2)).module) for _ in range(2)}
     assert len(texts) == 1
+
+
+def test_programs_of_one_lane_are_scalar_code() -> None:
+    machine, options, _ = WAYS["programs of one lane"]
+    texts = [str(lower(kernel, plan(kernel, machine, options, threads=2)).module) for kernel in KERNELS.values()]
+    assert not [text for text in texts if "vector<" in text]

@@ -82,6 +82,12 @@ def test_an_ordered_tree_keeps_the_order_of_leaves() -> None:
     assert results <= {3, 2, 0}
 
 
+def test_from_the_other_end_only_an_unordered_tree_changes() -> None:
+    x = np.asarray([2, 1e30, -1e30], "f4")  # after a first 1, neighbours make 0, 1 or 3; from the other end 2
+    assert _region_fold("add", x, 1, Policy.UNORDERED_TREE, swapped=False, order="reverse") == 2
+    assert _region_fold("add", x, 1, Policy.ORDERED_TREE, swapped=False, order="reverse") in {0, 1, 3}
+
+
 def test_a_fold_that_is_not_closed_keeps_its_order() -> None:
     x = np.arange(1, 5, dtype="f4")
     results = {_region_fold("sub", x, 0, Policy.UNORDERED_TREE, swapped=False, order=order) for order in range(8)}

@@ -133,7 +133,7 @@ def _programs(cx: Lowering, root: ParallelOp, task: SSAValue) -> None:
     packets = block // packet
     if plan.tasks * block != plan.programs:
         left = b.sub(plan.programs, first)
-        packets_left = b.divsi(b.add(left, packet - 1), packet)
+        packets_left = b.divui(b.add(left, packet - 1), packet)
         upper = b.minsi(b.i64(packets), packets_left)
     else:
         upper = b.i64(packets)

@@ -110,14 +110,15 @@ def _led_lane_loop(
 
 
 def _lane_loop(cx: Lowering, nest: NestPlan, extent: int, body: Callable[[Coord], None]) -> None:
-    whole = extent - extent % nest.width
+    tail = extent % nest.width
+    whole = extent - tail
     if whole == nest.width:
         body(Coord(cx.builder.i64(0), 1))
     elif whole:
         with cx.loop(0, whole, nest.width) as loop:
             body(Coord(loop.index, 1))
-    if extent > whole:
-        with cx.lanes_active(extent - whole):
+    if tail:
+        with cx.lanes_active(tail):
             body(Coord(cx.builder.i64(whole), 1))
 
 
