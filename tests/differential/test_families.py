@@ -5,8 +5,9 @@
 
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
+from itertools import count, islice
 
 import pytest
 
@@ -27,8 +28,6 @@ from tilewright.ir.kernel import Kernel
 from tilewright.ir.ops.tiles import MmaOp
 
 THREADS = 2
-GALLERY_STEP = 15  # of the gallery, `make test` takes one kernel in so many
-PRODUCTS_STEP = 5
 RANDOM = 2
 RANDOM_OF_ALL = 500
 FIRST = 3_000_000  # where no other test of random kernels is
@@ -66,21 +65,25 @@ def refused(family: str, names: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def tell(capsys: pytest.CaptureFixture[str], family: str, count: int, reasons: Iterable[str]) -> None:
+def tell(capsys: pytest.CaptureFixture[str], family: str, tried: int, reasons: Iterable[str]) -> None:
     """Prints how many were refused and why. None of all of them may be admitted by no family."""
     counted = Counter(reasons)
     with capsys.disabled():
-        sys.stdout.write(f"\n{family}: {counted.total()} of {count} refused\n")
+        sys.stdout.write(f"\n{family}: {counted.total()} of {tried} refused\n")
         sys.stdout.writelines(f"  {number} {reason}\n" for reason, number in counted.items())
-    assert counted.total() < count
+    assert counted.total() < tried
+
+
+def alike(family: str) -> list[str]:
+    """The families that share the gallery in `make test`, so that each of its kernels meets one of them."""
+    return [name for name in FAMILIES if FAMILIES[name].products == FAMILIES[family].products]
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_some_of_the_gallery(family: str) -> None:
-    place = list(FAMILIES).index(family)
-    about = products() if FAMILIES[family].products else list(ENTRIES)
-    step = PRODUCTS_STEP if FAMILIES[family].products else GALLERY_STEP
-    names = about[place % step :: step]
+    whole = products() if FAMILIES[family].products else list(ENTRIES)
+    sharing = alike(family)
+    names = whole[sharing.index(family) :: len(sharing)]
     assert len(refused(family, names)) < len(names)
 
 
@@ -90,11 +93,16 @@ def test_the_gallery(family: str, capsys: pytest.CaptureFixture[str]) -> None:
     tell(capsys, family, len(ENTRIES), refused(family, ENTRIES).values())
 
 
+def about(family: str) -> Iterator[int]:
+    """Random kernels of the family's own; where it is about products, those that have one."""
+    for seed in count(FIRST + RANDOM_OF_ALL * list(FAMILIES).index(family)):
+        if not FAMILIES[family].products or program(Choices(seed)).traits["mma"]:
+            yield seed
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_some_random_kernels(family: str) -> None:
-    start = FIRST + RANDOM_OF_ALL * list(FAMILIES).index(family)
-    about = [seed for seed in range(start, start + RANDOM_OF_ALL) if program(Choices(seed)).traits["mma"]]
-    seeds = about[:RANDOM] if FAMILIES[family].products else range(start, start + RANDOM)
+    seeds = list(islice(about(family), RANDOM))
     failures, _ = run(seeds, launches=1, xir=FAMILIES[family].options)
     refusals = {seed: found for seed, found in failures.items() if refusal_of(found)}
     assert failures == refusals
