@@ -9,7 +9,7 @@ import numpy as np
 from tilewright import interp
 from tilewright.core.errors import TilewrightError
 from tilewright.numerics.arrays import from_numpy
-from tilewright.tile import TileKernel, tensor_shape
+from tilewright.tile import TileKernel, XirOptions, tensor_shape
 
 __all__ = [
     "GUARD",
@@ -74,13 +74,17 @@ class Interpreter:
 
 
 class Machine:
-    """Direct calls: machine code on the threads of this process."""
+    """Direct calls: machine code on the threads of this process, planned as `xir` asks for."""
 
     name = "cpu"
     brief = False
 
+    def __init__(self, xir: XirOptions | None = None) -> None:
+        self._xir = xir
+
     def handle(self, kernel: TileKernel, arrays: Sequence[Array | None], config: Mapping[str, object]) -> Launch:
-        return lambda given: kernel(*given, **config)
+        planned = kernel if self._xir is None else kernel.with_options(xir=self._xir)
+        return lambda given: planned(*given, **config)
 
 
 def _shape(array: Array) -> Any:

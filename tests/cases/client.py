@@ -20,10 +20,10 @@ _START_S = 120.0
 
 
 class RouteProcess:
-    """Runs cases on one route, each within its time. A context manager."""
+    """Runs cases on one route (of the CPU: in one plan family), each within its time. A context manager."""
 
-    def __init__(self, route: str) -> None:
-        self.route = route
+    def __init__(self, route: str, family: str = "") -> None:
+        self.route, self._family = route, family
         self._process: subprocess.Popen[str] | None = None
         self._cache = TemporaryDirectory(prefix="tilewright-cases-")  # what is tried is compiled here and now
 
@@ -63,7 +63,7 @@ class RouteProcess:
         if threads.isdecimal():
             settings["TILEWRIGHT_NUM_THREADS"] = threads
         process = subprocess.Popen(
-            [sys.executable, "-m", "tests.cases.worker", self.route],
+            [sys.executable, "-m", "tests.cases.worker", self.route, self._family],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=settings, cwd=_ROOT,
         )  # fmt: skip
         self._process = process

@@ -13,7 +13,7 @@ from tilewright import interp, tile
 from tilewright.core.dtypes import by_name
 from tilewright.core.errors import TilewrightError
 from tilewright.numerics.arrays import numpy_dtype
-from tilewright.tile import Kernel, TileKernel, scalar_shape, tensor_shape
+from tilewright.tile import Kernel, TileKernel, XirOptions, scalar_shape, tensor_shape
 
 __all__ = ["captured", "compiled", "disagreement"]
 
@@ -33,14 +33,15 @@ def captured(kernel: TileKernel, arguments: Sequence[Argument]) -> Any:
     return kernel.capture(*(tensor_shape(*each.shape) if each.shape else scalar_shape() for each in arguments))
 
 
-def disagreement(program: Program, seed: int = 0, *, launches: int = 2) -> str:
+def disagreement(program: Program, seed: int = 0, *, launches: int = 2, xir: XirOptions | None = None) -> str:
     """Where the CPU and the interpreter differ; empty when they agree. A refusal of either is a disagreement too."""
     kernel = compiled(program.source)
     step = "capture"
     try:
         ir = captured(kernel, program.arguments)
         step = "cpu"
-        launch = _calls(kernel) if seed % 4 == 1 else _dispatches(ir)  # a call captures once more
+        # a call captures once more
+        launch = _calls(kernel.with_options(xir=xir)) if seed % 4 == 1 else _dispatches(ir, xir)
         for number in range(launches):
             rng = np.random.default_rng([seed, number])
             arrays = [_array(rng, each) for each in program.arguments]
@@ -65,10 +66,10 @@ def _calls(kernel: TileKernel) -> Launch:
     return lambda banded: kernel(*(inside for _, inside in banded))
 
 
-def _dispatches(ir: Kernel) -> Launch:
+def _dispatches(ir: Kernel, xir: XirOptions | None) -> Launch:
     """Dispatches on a stream; every array is a view inside of its buffer."""
     device, stream = _device()
-    shader = tile.compile(device, ir)
+    shader = tile.compile(device, ir, xir=xir)
     dtypes = [each.element for each in ir.parameters]
 
     def launch(banded: Sequence[tuple[Array, Array]]) -> None:

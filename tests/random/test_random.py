@@ -1,22 +1,19 @@
 """Random kernels in the public language: the CPU gives the interpreter's bits, twice with different inputs."""
 
-import json
 import os
 import re
-import subprocess
 import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
+from itertools import repeat
 
 import pytest
 
-from tests.random.batch import carries_twice, histogram, outcome, run
+from tests.random.batch import carries_twice, histogram, outcome, run, run_apart
 from tests.random.choices import Choices, shrink
 from tests.random.generator import program
 from tests.random.scope import Program
 
-ROOT = Path(__file__).resolve().parents[2]
 FAST = 300  # kernels of two launches each; a kernel takes about 0.25 s of one core, most of it compilation
 STEP = 15
 ALL = 20_000
@@ -84,23 +81,10 @@ def test_twenty_thousand_agree(capsys: pytest.CaptureFixture[str]) -> None:
     failures: dict[int, str] = {}
     traits: Counter[str] = Counter()
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        for batch in pool.map(_batch, range(FIRST, FIRST + ALL, BATCH)):
+        for batch in pool.map(run_apart, range(FIRST, FIRST + ALL, BATCH), repeat(BATCH)):
             failures |= {int(seed): found for seed, found in batch["failures"].items()}
             traits.update(batch["traits"])
     with capsys.disabled():
         sys.stdout.write(f"\n{traits['kernels']} random kernels\n{histogram(traits)}\n")
     assert traits["two regions and a carry"] >= 0.3 * traits["kernels"]
     assert failures == {}, shown(failures)
-
-
-def _batch(first: int) -> dict[str, dict[str, str]]:
-    """A process of its own: a crash is the failure of its batch."""
-    command = [sys.executable, "-m", "tests.random.batch", str(first), str(BATCH)]
-    settings = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
-    done = subprocess.run(command, cwd=ROOT, env=settings, capture_output=True, text=True, check=False)
-    if done.returncode:
-        return {
-            "failures": {str(first): f"the process ended with {done.returncode}: {done.stderr[-2000:]}"},
-            "traits": {},
-        }
-    return json.loads(done.stdout)

@@ -99,7 +99,7 @@ def compile_kernel(
     assumed = frozenset[tuple[int, int]]()
     if not may_alias and not keeps_tiles(constraints, options.threads_per_group):
         with during("choosing tiles"):
-            tiles, chosen = retile(tiles, workers, target)
+            tiles, chosen = retile(tiles, workers, target, without=constraints.without)
         trace, assumed = Trace((*trace.records, *chosen.records)), assumed_disjoint(tiles, chosen)
     with during("planning for the CPU"):
         decided = plan(

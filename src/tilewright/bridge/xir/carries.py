@@ -97,7 +97,8 @@ def _fuse_accumulators(placement: Placement) -> None:
             result = values[plan.value]
             in_place = result is op.result and _one_buffer(placement, op.c, result)
             split = _may_split(placement, op, result)
-            placement.contracts[op] = replace(blocked(op, plan, placement.machine, may_split=split), in_place=in_place)
+            made = blocked(op, plan, placement.machine, placement.options, may_split=split)
+            placement.contracts[op] = replace(made, in_place=in_place)
 
 
 def _one_buffer(placement: Placement, a: SSAValue, b: SSAValue) -> bool:

@@ -13,6 +13,8 @@ from tilewright.analysis.access import Limits, is_inside
 from tilewright.analysis.forms import Forms
 from tilewright.analysis.structure import Structure
 from tilewright.analysis.windows import window_of
+from tilewright.bridge.xir.fixed import has_blocks, refuse
+from tilewright.bridge.xir.options import XirOptions
 from tilewright.bridge.xir.records import ContractPlan, LaneChoice
 from tilewright.core.machine import Machine
 from tilewright.ir.ops import elementwise
@@ -51,6 +53,7 @@ class Setting:
     limits: Limits
     machine: Machine
     choice: LaneChoice
+    options: XirOptions
     may_alias: bool
     absorbed: Mapping[Operation, MmaOp]
 
@@ -69,12 +72,13 @@ class Roles:
 class Outcome:
     """The plan of one contraction and what it asks for.
 
-    Operations that it absorbs, operands that it needs in buffers, innermost dimensions of buffers, disjoint arguments.
+    Operations that it absorbs, operands that it needs in buffers and why, innermost dimensions of buffers, disjoint
+    arguments.
     """
 
     plan: ContractPlan
     absorbed: tuple[Operation, ...]
-    kept: tuple[SSAValue, ...]
+    kept: Mapping[SSAValue, str]
     demands: Demands
     disjoint: frozenset[tuple[int, int]]
 
@@ -110,9 +114,10 @@ def plan_contraction(op: MmaOp, setting: Setting) -> Outcome:
     """The cheapest assignment of roles, and the sink it allows."""
     roles = roles_of(op)
     k = _inner(op, roles)
-    around = any(_depth(op, dim) > 1 for dim in roles.contracted if dim != k)
-    sink = _Sink(op, op.result, ()) if around and not _stay_near(op, setting.machine) else _sink_of(op, setting)
-    direct = {value: _is_direct(value, sink.op, setting) for value in (op.a, op.b)}
+    around = any(_depth(op, dim) != 1 for dim in roles.contracted if dim != k)
+    sink = _Sink(op, op.result, ()) if around and not _stay_near(op, setting) else _sink_of(op, setting)
+    copied = {value: _why_copied(value, sink.op, setting) for value in (op.a, op.b)}
+    direct = {value: reason is None for value, reason in copied.items()}
     candidates = [
         _priced(op, setting, direct, sink, dim, swapped=swapped)
         for swapped, dim in _choices(op, roles, setting.choice.fixed)
@@ -120,7 +125,7 @@ def plan_contraction(op: MmaOp, setting: Setting) -> Outcome:
     best = min(candidates, key=lambda candidate: candidate.cost)
     if isinstance(sink.op, StoreOp) and _store_stride(sink.op, best.lane) != 1:
         sink = _Sink(op, op.result, ())
-    return _outcome(op, roles, best, direct, sink, setting)
+    return _outcome(op, roles, best, copied, sink, setting)
 
 
 # ---- the epilogue
@@ -253,39 +258,46 @@ def _in_buffer(value: SSAValue, lane: DimAttr | None) -> SSAValue:
     return value if lane is not None and window.axis_along(lane) is None else window.tile
 
 
-def _is_direct(value: SSAValue, sink: Operation, setting: Setting) -> bool:
-    """Whether the operand can be read from its view: always inside, never masked, never overtaken by a store."""
+def _why_copied(value: SSAValue, sink: Operation, setting: Setting) -> str | None:
+    """Why the operand cannot be read from its view, or None where it is inside, never masked and never overtaken."""
     load = window_of(value).tile.owner
-    if not isinstance(load, LoadOp) or load.mask is not None or not is_inside(load, setting.limits, setting.forms):
-        return False
-    if isinstance(sink, StoreOp) and sink.view is load.view:
-        return False
-    return setting.structure.writes_between(load, sink, load.view, may_alias=setting.may_alias) is None
+    if not isinstance(load, LoadOp):
+        return "it is computed"
+    if load.mask is not None or not is_inside(load, setting.limits, setting.forms):
+        return "its load is guarded"
+    overtaken = isinstance(sink, StoreOp) and sink.view is load.view
+    if overtaken or setting.structure.writes_between(load, sink, load.view, may_alias=setting.may_alias) is not None:
+        return "a store may overtake its load"
+    return None
 
 
 def _outcome(
     op: MmaOp,
     roles: Roles,
     best: _Candidate,
-    direct: Mapping[SSAValue, bool],
+    copied: Mapping[SSAValue, str | None],
     sink: _Sink,
     setting: Setting,
 ) -> Outcome:
+    direct = {value: reason is None for value, reason in copied.items()}
     lane_side, row_side = (op.a, op.b) if best.swapped else (op.b, op.a)
     row_dims = roles.columns if best.swapped else roles.rows
     row = max(row_dims, key=lambda dim: _extent(op, dim), default=None)
     folded = tuple(dim for dim in roles.contracted if dim != _inner(op, roles) and _depth(op, dim) != 1)
-    in_registers = bool(folded) and _stay_near(op, setting.machine)
+    in_registers = bool(folded) and _stay_near(op, setting)
+    side_by_side = _stride(lane_side, best.lane) == 1
+    fixed = setting.options.packing is not None
     lane_direct = direct[lane_side] and (
-        _stride(lane_side, best.lane) == 1 or (not in_registers and _pack_here(lane_side, op, setting))
+        side_by_side or fixed or (not in_registers and _pack_here(lane_side, op, setting))
     )
     packed = lane_direct and _stride(lane_side, best.lane) not in (1, None)
     lane = _number(best.lane)
     demands: Demands = {op.c: lane, sink.value: lane}
-    kept = [] if direct[row_side] else [_in_buffer(row_side, None)]
+    kept = {} if direct[row_side] else {_in_buffer(row_side, None): copied[row_side]}
     if not lane_direct:
-        kept.append(_in_buffer(lane_side, best.lane))
-        demands[kept[-1]] = _number(None if best.lane is None else window_of(lane_side).axis_along(best.lane))
+        held = _in_buffer(lane_side, best.lane)
+        kept[held] = copied[lane_side]
+        demands[held] = _number(None if best.lane is None else window_of(lane_side).axis_along(best.lane))
         demands.setdefault(lane_side, lane)
     others = [dim for dim in (*roles.batch, *roles.rows, *roles.columns) if dim not in (row, best.lane)]
     structure = setting.structure
@@ -294,7 +306,7 @@ def _outcome(
         row=_number(row),
         lane=lane,
         k=_inner(op, roles).number,
-        outer=tuple(dim.number for dim in (others if in_registers else _outer(op, folded, others, setting.machine))),
+        outer=tuple(dim.number for dim in (others if in_registers else _outer(op, folded, others, setting))),
         folds=tuple(dim.number for dim in folded) if in_registers else (),
         a_direct=direct[row_side],
         b_direct=lane_direct,
@@ -304,18 +316,22 @@ def _outcome(
         blocking=(0, 0, int(packed)),
         from_zero=_is_zero(op.c),
     )
-    return Outcome(plan, sink.absorbed, tuple(kept), demands, _assumed(direct, structure))
+    reasons = {value: reason or "it lies across the lanes" for value, reason in kept.items()}
+    return Outcome(plan, sink.absorbed, reasons, demands, _assumed(direct, structure))
 
 
-def _outer(op: MmaOp, folded: tuple[DimAttr, ...], others: list[DimAttr], machine: Machine) -> tuple[DimAttr, ...]:
+def _outer(op: MmaOp, folded: tuple[DimAttr, ...], others: list[DimAttr], setting: Setting) -> tuple[DimAttr, ...]:
     """The loops around the contraction. Contracted ones go outside when an operand would otherwise be read again and
     again from beyond the second cache.
     """
-    return (*others, *folded) if _stay_near(op, machine) else (*folded, *others)
+    return (*others, *folded) if _stay_near(op, setting) else (*folded, *others)
 
 
-def _stay_near(op: MmaOp, machine: Machine) -> bool:
-    """Whether both operands stay in the second cache while each is read many times."""
+def _stay_near(op: MmaOp, setting: Setting) -> bool:
+    """Whether both operands stay in the second cache while each is read many times, and no blocks are asked for."""
+    if has_blocks(setting.options):
+        return False
+    machine = setting.machine
     tiles = (window_of(value).tile for value in (op.a, op.b))
     return all(space_of(tile).volume * dtype_of(element_of(tile)).itemsize <= machine.l2_bytes // 2 for tile in tiles)
 
@@ -377,15 +393,30 @@ def _assumed(direct: Mapping[SSAValue, bool], structure: Structure) -> frozenset
 # ---- blocking
 
 
-def blocked(op: MmaOp, plan: ContractPlan, machine: Machine, *, may_split: bool) -> ContractPlan:
-    """The plan with its blocks.
+def blocked(op: MmaOp, plan: ContractPlan, machine: Machine, options: XirOptions, *, may_split: bool) -> ContractPlan:
+    """The plan with its blocks, as the rule or the caller has them.
 
-    What is small enough is read as it lies, skinny products read B once, the rest goes through panels.
     `may_split` says that sums may lie in the sink between blocks of k: nothing that is read later is overwritten by
     them.
     """
-    if plan.folds:
-        return replace(plan, blocking=(0, 0, 0))
+    blocks = _Blocks(0, 0, 0) if plan.folds else _with_fixed(op, plan, options, _blocks_of(op, plan, machine))
+    if not may_split and blocks.k:
+        if options.k_block:
+            refuse(op, f"k_block = {options.k_block}, and what follows the product reads where its sums would wait")
+        blocks = replace(blocks, k=0)
+    tile = plan.tile if plan.folds else _tile_of(plan, blocks, _size_of(op, plan.lane), machine)
+    tile = (*(options.register_tile or tile[:2]), tile[2])
+    return replace(plan, blocking=(blocks.k, blocks.rows, blocks.packed), tile=tile)
+
+
+def _with_fixed(op: MmaOp, plan: ContractPlan, options: XirOptions, rule: "_Blocks") -> "_Blocks":
+    k = options.k_block or rule.k
+    packed = rule.packed if options.packing is None else options.packing.value
+    return _Blocks(k if k < _depth(op, DimAttr.of(plan.k)) else 0, options.row_block or rule.rows, packed)
+
+
+def _blocks_of(op: MmaOp, plan: ContractPlan, machine: Machine) -> "_Blocks":
+    """What is small enough is read as it lies, skinny products read B once, the rest goes through panels."""
     size = dtype_of(element_of(op.c)).itemsize
     rows, columns = _size_of(op, plan.row), _size_of(op, plan.lane)
     depth = _depth(op, DimAttr.of(plan.k))
@@ -398,10 +429,7 @@ def blocked(op: MmaOp, plan: ContractPlan, machine: Machine, *, may_split: bool)
         blocks = replace(blocks, rows=_ROW_BLOCK, packed=2)
     elif may_pack and size * depth * columns > machine.l2_bytes:
         blocks = replace(blocks, rows=_ROW_BLOCK, packed=1)
-    if not may_split:
-        blocks = replace(blocks, k=0)
-    tile = _tile_of(plan, blocks, columns, machine)
-    return replace(plan, blocking=(blocks.k, blocks.rows, blocks.packed), tile=tile)
+    return blocks
 
 
 @dataclass(frozen=True)

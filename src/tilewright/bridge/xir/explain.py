@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import fields
+from enum import Enum
 from typing import TYPE_CHECKING
+
+from tilewright.bridge.xir.options import XirOptions
 
 if TYPE_CHECKING:
     from tilewright.bridge.xir.plan import Plan
@@ -10,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["render_plan"]
 
 _SHOWN = 8
+_OPEN = XirOptions()
 
 
 def render_plan(plan: Plan) -> str:
@@ -24,6 +30,7 @@ def render_plan(plan: Plan) -> str:
         f"cost (relative, uncalibrated): {best.terms}",
         f"scratch: {plan.decisions.scratch_bytes} bytes in {len(plan.decisions.storages)} buffers",
         f"arguments: {_aliases(plan)}",
+        *_set_by_the_caller(plan.options),
         *plan.notes,
         f"{len(plan.candidates)} candidates, {len(plan.rejected)} rejected",
     ]
@@ -35,6 +42,18 @@ def render_plan(plan: Plan) -> str:
         count = sum(item.reason == reason for item in plan.rejected)
         lines.append(f"  {count} rejected: {reason}")
     return "\n".join(lines)
+
+
+def _set_by_the_caller(options: XirOptions) -> Iterator[str]:
+    """Every option that has not its default."""
+    given = [(each.name, getattr(options, each.name)) for each in fields(XirOptions)]
+    named = [f"{name} = {_shown(value)}" for name, value in given if value != getattr(_OPEN, name)]
+    if named:
+        yield f"set by the caller: {', '.join(named)}"
+
+
+def _shown(value: object) -> str:
+    return value.name if isinstance(value, Enum) else str(value)
 
 
 def _launch(plan: Plan) -> str:

@@ -6,6 +6,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from tilewright.analysis.folds import ClosedFold, closed_fold_of
 from tilewright.bridge.xir.flow import tile_operands
+from tilewright.bridge.xir.options import Use
 from tilewright.bridge.xir.placement import Placement
 from tilewright.bridge.xir.records import NestPlan
 from tilewright.ir.ops import elementwise, regions, tiles
@@ -22,6 +23,8 @@ def fused_producers(placement: Placement, nests: Mapping[int, NestPlan]) -> dict
     The fold must be the first reader, visit every element of the tile exactly once, and compute it where it stands
     from the same inputs: no store may come between.
     """
+    if placement.options.fusion is Use.NEVER:
+        return {}
     structure = placement.structure
     found: dict[int, int] = {}
     for op, position in structure.position.items():

@@ -11,6 +11,7 @@ from xdsl.ir import Block, Operation
 
 from tilewright.analysis.affine import affine_of
 from tilewright.bridge.xir.flow import is_anchored
+from tilewright.bridge.xir.options import Use
 from tilewright.bridge.xir.placement import Placement
 from tilewright.bridge.xir.records import NestPlan
 from tilewright.ir.effects import effect_of
@@ -24,6 +25,8 @@ __all__ = ["joined_stores"]
 
 def joined_stores(placement: Placement, nests: Mapping[int, NestPlan]) -> dict[int, tuple[int, ...]]:
     """Positions of stores that end a group -> positions of the others of the group, in order."""
+    if placement.options.joining is Use.NEVER:
+        return {}
     position = placement.structure.position
     blocks = dict.fromkeys(op.parent for op in position if isinstance(op, StoreOp) and is_anchored(op))
     groups = [group for block in blocks if block is not None for group in _groups(placement, nests, block)]

@@ -134,7 +134,8 @@ def nest_plan(
         if len(values) == 1:
             squares = squares_of(layouts, layouts.placement, values[0], nest)
             found += [(price + turn_price(square, space), square) for square in squares]
-    best = min(found, key=lambda each: each[0])[1]
+    asked = [each for each in found if each[1].across is not None and layouts.placement.options.squares is not None]
+    best = min(asked or found, key=lambda each: each[0])[1]
     return refused_squares(layouts, layouts.placement, values[0], best) if len(values) == 1 else best
 
 

@@ -1,15 +1,16 @@
-"""What a user may fix about the CPU plan. Anything left open is searched; anything fixed holds exactly or is
-refused.
+"""What a user may fix about the CPU plan. Anything left open is searched or follows from a rule; anything fixed holds
+exactly or is refused.
 """
 
 from dataclasses import dataclass, field
+from enum import Enum
 from math import isfinite
 
 from tilewright.core.codes.unsupported import BAD_PLAN_OPTION
 from tilewright.core.errors import PlanError
 from tilewright.core.source import user_span
 
-__all__ = ["CostModel", "Element", "PROGRAM", "Program", "XirOptions", "element"]
+__all__ = ["CostModel", "Element", "PROGRAM", "Packing", "Program", "RETILING", "Use", "XirOptions", "element"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,29 @@ class Element:
 
 
 PROGRAM = Program()
+RETILING = ("guard-iterations", "dissolve-loops", "coalesce-axes", "clip-axes", "strip-axis")
+"""The passes of retiling that may be left out."""
 _WIDEST = 64
+_LARGEST = 1 << 20
+_ROWS, _VECTORS = 32, 16  # the largest register tile
+
+
+class Packing(Enum):
+    """How a product reads its operands: none in panels, or the one with the lanes, or both.
+
+    What is not in panels is read from its view, or from the buffer of its tile where `explain()` says why it has one.
+    """
+
+    IN_PLACE = 0
+    ONE = 1
+    BOTH = 2
+
+
+class Use(Enum):
+    """Whether something is done."""
+
+    NEVER = "never"
+    WHEREVER_LEGAL = "wherever legal"
 
 
 def element(axis: str = "") -> Element:
@@ -52,14 +75,28 @@ class CostModel:
 
 @dataclass(frozen=True, slots=True)
 class XirOptions:
-    """Constraints on the plan of the native CPU route.
+    """Constraints on the plan of the native CPU route. What has its default is left to the plan.
+
+    A constraint speaks about the constructs that it names; a kernel without any of them is not affected. Where one
+    cannot hold for a construct that there is, planning raises PlanError (TW427) with the reason.
 
     `lanes` and `root_axis_order` (axis labels, outermost first, all of them) are searched when empty. `block_size` is
     the exact number of programs a task runs, 0 to search. `max_candidates` bounds the search, which is never
     truncated: a larger space is an error. `fold_partials` (1..16) is how many accumulators a regrouped fold uses.
-    `max_scratch_bytes` bounds the scratch of one worker; `max_operations` the emitted operations of a module. `retile`
-    lets the plan cut the work into tiles of its own where that is proved equal; a constraint on lanes of programs,
-    order or block size keeps the kernel's tiles anyway.
+    `max_scratch_bytes` bounds the scratch of one worker; `max_operations` the emitted operations of a module.
+
+    Tiles: `retile` lets the plan cut the work into tiles of its own where that is proved equal; a constraint on lanes
+    of programs, order or block size keeps the kernel's tiles anyway. `without` names passes of it that are left out,
+    of `RETILING`.
+
+    Products: `packing` says how operands are read. `k_block` is how long a block of the contracted axis is, and
+    `row_block` how many rows go between two passes over the operand with the lanes (both 0 for the rule; what is no
+    longer than a block is one). `register_tile` is rows (1..32) and vectors (1..16), which must fit the vector
+    registers. All four need lanes along tile axes.
+
+    Loops: `squares` turns what lies across the lanes in registers, `streaming` stores past the caches, `joining` has
+    neighbouring stores share a loop, `fusion` computes tiles in the fold that reads them first. None is the plan's
+    rule, which for the last two is wherever legal; `explain()` says where it was not.
     """
 
     lanes: Program | Element | None = None
@@ -69,12 +106,21 @@ class XirOptions:
     max_candidates: int = 1024
     fold_partials: int = 4
     retile: bool = True
+    without: tuple[str, ...] = ()
+    packing: Packing | None = None
+    k_block: int = 0
+    row_block: int = 0
+    register_tile: tuple[int, int] | None = None
+    squares: Use | None = None
+    streaming: Use | None = None
+    joining: Use | None = None
+    fusion: Use | None = None
     max_scratch_bytes: int = 16 << 20
     max_operations: int = 10_000
     cost: CostModel = field(default_factory=CostModel)
 
     def __post_init__(self) -> None:
-        _require("block_size", self.block_size, "0 (search) to 1048576", holds=0 <= self.block_size <= 1 << 20)
+        _require("block_size", self.block_size, "0 (search) to 1048576", holds=0 <= self.block_size <= _LARGEST)
         _require("max_candidates", self.max_candidates, "at least 1", holds=self.max_candidates >= 1)
         _require("fold_partials", self.fold_partials, "1 to 16", holds=1 <= self.fold_partials <= 16)
         _require("max_scratch_bytes", self.max_scratch_bytes, "at least 0", holds=self.max_scratch_bytes >= 0)
@@ -85,6 +131,17 @@ class XirOptions:
         for name in ("arithmetic", "broadcast_load", "contiguous", "gathered_lane", "block_dispatch"):
             cost = getattr(self.cost, name)
             _require(f"cost.{name}", cost, "finite and not negative", holds=isfinite(cost) and cost >= 0)
+        _require("without", self.without, f"some of {RETILING}", holds=set(self.without) <= set(RETILING))
+        for name in ("k_block", "row_block"):
+            size = getattr(self, name)
+            _require(name, size, "0 (the rule) to 1048576", holds=0 <= size <= _LARGEST)
+        rows, vectors = self.register_tile or (1, 1)
+        fits = 1 <= rows <= _ROWS and 1 <= vectors <= _VECTORS
+        _require("register_tile", self.register_tile, "rows (1 to 32) and vectors (1 to 16), or None", holds=fits)
+        named = {"packing": Packing, **dict.fromkeys(("squares", "streaming", "joining", "fusion"), Use)}
+        for name, kind in named.items():
+            choice = getattr(self, name)
+            _require(name, choice, f"a {kind.__name__} or None", holds=choice is None or isinstance(choice, kind))
 
 
 def _require(option: str, value: object, allowed: str, *, holds: bool) -> None:

@@ -15,6 +15,7 @@ from tilewright.analysis.forms import Forms
 from tilewright.analysis.structure import Structure
 from tilewright.bridge.xir.contraction import Demands, Setting, plan_contraction
 from tilewright.bridge.xir.flow import Read, is_anchored, reads_of, tile_operands
+from tilewright.bridge.xir.options import XirOptions
 from tilewright.bridge.xir.records import ContractPlan, LaneChoice, Place
 from tilewright.core.machine import Machine
 from tilewright.ir.effects import effect_of, storage_of
@@ -66,6 +67,7 @@ class Placement:
     machine: Machine
     forms: Forms
     limits: Limits
+    options: XirOptions
     places: dict[SSAValue, Place] = field(default_factory=dict[SSAValue, Place])
     demands: Demands = field(default_factory=dict[SSAValue, int | None])
     contracts: dict[Operation, ContractPlan] = field(default_factory=dict[Operation, ContractPlan])
@@ -118,14 +120,15 @@ def _place_contraction(placement: Placement, op: tiles.MmaOp) -> None:
         placement.limits,
         placement.machine,
         placement.choice,
+        placement.options,
         placement.may_alias,
         placement.absorbed,
     )
     outcome = plan_contraction(op, setting)
     placement.contracts[op] = outcome.plan
     placement.assume(outcome.disjoint)
-    for value in outcome.kept:
-        placement.keep(value, "operand of a contraction")
+    for value, reason in outcome.kept.items():
+        placement.keep(value, f"operand of a contraction: {reason}")
     for value, dim in outcome.demands.items():
         placement.demands.setdefault(value, dim)
     if outcome.absorbed:

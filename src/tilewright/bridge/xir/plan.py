@@ -19,6 +19,7 @@ from tilewright.bridge.xir.admission import admit
 from tilewright.bridge.xir.carries import share_homes
 from tilewright.bridge.xir.cost import WORTH_WAKING, CostTerms, Work, element_work, program_work, score
 from tilewright.bridge.xir.explain import render_plan
+from tilewright.bridge.xir.fixed import check_products, why_no_programs
 from tilewright.bridge.xir.flow import is_anchored
 from tilewright.bridge.xir.fusion import fused_producers
 from tilewright.bridge.xir.joining import joined_stores
@@ -163,6 +164,7 @@ def plan(
     block = _fixed_block(kernel, chosen, threads_per_group)
     space = _Space(kernel, root, structure_of(kernel.op), machine, chosen, threads, block, may_alias)
     _check_budget(space)
+    check_products(root, machine, chosen)
     choices = [_decide(space, lanes) for lanes in _lane_choices(space)]
     found = list(_enumerate(space, choices))
     candidates = tuple(item for item in found if isinstance(item, Candidate))
@@ -224,7 +226,7 @@ def _decide(space: _Space, lanes: Program | Element) -> _Choice:
     fixed, reason = _fixed_dims(space, lanes)
     width = _program_width(space) if program else space.options.lane_width
     asked = LaneChoice(program, width, fixed)
-    placement = Placement(space.structure, space.may_alias, asked, space.machine, forms, limits)
+    placement = Placement(space.structure, space.may_alias, asked, space.machine, forms, limits, space.options)
     place_tiles(placement)
     staged = share_homes(placement)
     memories = {storage.owner: storage for storage in memory_storages(space.structure)}
@@ -282,7 +284,8 @@ def _bytes(dtype: str, count: int) -> int:
 def _fixed_dims(space: _Space, lanes: Program | Element) -> tuple[frozenset[int], str | None]:
     """The dimensions that carry the asked-for label, or why the lanes cannot be."""
     if isinstance(lanes, Program):
-        return frozenset(), "programs of one packet would skip different iterations" if _skips(space) else None
+        skips = "programs of one packet would skip different iterations" if _skips(space) else None
+        return frozenset(), skips or why_no_programs(space.root, space.options)
     if not lanes.axis:
         return frozenset(), None
     dims = {dim.number: dim for op in space.root.walk() for dim in _dims_of(op)}

@@ -76,6 +76,7 @@ class Unturned(Enum):
     FOLD = "the tile holds a fold"
     LONG = "the rows of its squares would take too many operations"
     EMPTY = "squares would stay too empty"
+    ASKED = "no squares are asked for"
 
 
 class Caching(Enum):
@@ -90,6 +91,7 @@ class Caching(Enum):
     REPEATED = "the store is repeated"
     READ = "the view is read, too"
     ARITHMETIC = "the store waits for arithmetic"
+    ASKED = "that is asked for"
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ choosing.
 A constraint on the mapping of root programs (order, block size, program lanes) keeps the kernel's own tiles.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from math import prod
 
 from xdsl.ir import Operation
@@ -66,15 +66,19 @@ def keeps_tiles(options: XirOptions, threads_per_group: int) -> bool:
     return bool(named or options.root_axis_order or options.block_size or threads_per_group or not options.retile)
 
 
-def retile(kernel: Kernel, threads: int, machine: Machine) -> tuple[Kernel, Trace]:
-    """A kernel with equal results in tiles that suit the machine, and what was done or declined on the way."""
+def retile(kernel: Kernel, threads: int, machine: Machine, *, without: Collection[str] = ()) -> tuple[Kernel, Trace]:
+    """A kernel with equal results in tiles that suit the machine, and what was done or declined on the way.
+
+    `without` names passes of `RETILING` that are left out.
+    """
     admit(kernel)
     if any(isinstance(op, MemoryAllocOp) for op in kernel.op.walk()):
         return kernel, Trace(())  # who places data by hand has chosen the tiles
     module = kernel.module.clone()
-    records: list[PassRecord] = list(run_pipeline(module, FORGET_BLOCKS).records)
+    wanted = [each for each in FORGET_BLOCKS if each.name not in without]
+    records: list[PassRecord] = list(run_pipeline(module, wanted).records)
     merged = Kernel(module, kernel.name, kernel.rewritten_source)
-    cuts = tuple(strips(merged, threads, machine))
+    cuts = () if StripAxis.name in without else tuple(strips(merged, threads, machine))
     records += run_pipeline(module, (*cuts, *AFTER_STRIPS)).records
     return Kernel(module, kernel.name, kernel.rewritten_source), Trace(tuple(records))
 

@@ -11,6 +11,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from tilewright.analysis.limits import Limit
 from tilewright.analysis.pointwise import PointRead, point_reads
 from tilewright.bridge.xir.flow import tile_operands
+from tilewright.bridge.xir.options import Use
 from tilewright.bridge.xir.placement import EXPENSIVE, Placement
 from tilewright.bridge.xir.records import NestPlan, TurnedRead, Unturned
 from tilewright.bridge.xir.streams import Stored
@@ -71,7 +72,9 @@ def dims_across(store: StoreOp) -> set[DimAttr]:
 
 
 def why_no_squares(placement: Placement, value: SSAValue, square: NestPlan) -> Unturned | None:
-    """Why a nest that computes the tile cannot go in squares, or None."""
+    """Why a nest that computes the tile does not go in squares, or None."""
+    if placement.options.squares is Use.NEVER:
+        return Unturned.ASKED
     if not 2 <= square.width <= _WIDEST:
         return Unturned.WIDTH
     owner = value.owner

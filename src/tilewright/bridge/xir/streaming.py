@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from tilewright.analysis.access import is_inside
 from tilewright.bridge.xir.layout import Layouts
+from tilewright.bridge.xir.options import Use
 from tilewright.bridge.xir.placement import EXPENSIVE
 from tilewright.bridge.xir.records import Caching, NestPlan
 from tilewright.core.dtypes import DType
@@ -28,9 +29,19 @@ def with_streams(layouts: Layouts, root: ParallelOp, nests: Mapping[int, NestPla
     for op, position in layouts.placement.structure.position.items():
         if isinstance(op, StoreOp) and position in nests:
             nest = nests[position]
-            caching = _unprofitable(layouts, root, op) or _unfit(layouts, op, nest) or Caching.PAST
-            found[position] = replace(nest, caching=caching)
+            found[position] = replace(nest, caching=_caching(layouts, root, op, nest))
     return found
+
+
+def _caching(layouts: Layouts, root: ParallelOp, op: StoreOp, nest: NestPlan) -> Caching:
+    """What the caller asks for, or the rule."""
+    match layouts.placement.options.streaming:
+        case Use.NEVER:
+            return Caching.ASKED
+        case Use.WHEREVER_LEGAL:
+            return _unfit(layouts, op, nest) or Caching.PAST
+        case None:
+            return _unprofitable(layouts, root, op) or _unfit(layouts, op, nest) or _seldom(layouts, op, nest)
 
 
 def _unfit(layouts: Layouts, op: StoreOp, nest: NestPlan) -> Caching | None:
@@ -41,12 +52,17 @@ def _unfit(layouts: Layouts, op: StoreOp, nest: NestPlan) -> Caching | None:
         return Caching.APART
     if nest.across is not None:
         return Caching.SQUARES
-    whole = _fills_vectors(nest, dtype_of(view.element), layouts.machine.vector_bits)
-    if not whole or lane.extent < _LEAST_VECTORS * nest.width:
+    if not _fills_vectors(nest, dtype_of(view.element), layouts.machine.vector_bits):
         return Caching.SHORT
-    if op.mask is not None or not is_inside(op, placement.limits, placement.forms):
-        return Caching.GUARDED
-    return Caching.REPEATED if placement.structure.trips_of(op) > 1 else None
+    return Caching.GUARDED if op.mask is not None or not is_inside(op, placement.limits, placement.forms) else None
+
+
+def _seldom(layouts: Layouts, op: StoreOp, nest: NestPlan) -> Caching:
+    """Past the caches, unless that would seldom be whole lines, or again and again the same ones."""
+    extent = next(axis.extent for axis in space_of(op.value).axes if axis.dim.number == nest.lane)
+    if extent < _LEAST_VECTORS * nest.width:
+        return Caching.SHORT
+    return Caching.REPEATED if layouts.placement.structure.trips_of(op) > 1 else Caching.PAST
 
 
 def _unprofitable(layouts: Layouts, root: ParallelOp, op: StoreOp) -> Caching | None:

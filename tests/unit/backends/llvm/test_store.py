@@ -14,7 +14,7 @@ from tilewright.core import config as settings
 from tilewright.core.abi import CompileOptions, Lowering
 from tilewright.core.config import Config
 from tilewright.ir.kernel import Kernel
-from tilewright.tile import ConstView1, View1, XirOptions, axis, coord, f32, parallel, shape, tensor_shape
+from tilewright.tile import ConstView1, Packing, Use, View1, XirOptions, axis, coord, f32, parallel, shape, tensor_shape
 
 
 def make(factor: float, name: str = "scaled", n: int = 16) -> Kernel:
@@ -49,6 +49,11 @@ def test_equal_kernels_have_one_key() -> None:
         lambda: key(make(2.0), replace(OPTIONS, threads_per_group=4)),
         lambda: key(make(2.0), replace(OPTIONS, name="alias")),
         lambda: key(make(2.0), replace(OPTIONS, xir=XirOptions(max_scratch_bytes=0))),
+        lambda: key(make(2.0), replace(OPTIONS, xir=XirOptions(packing=Packing.IN_PLACE))),
+        lambda: key(make(2.0), replace(OPTIONS, xir=XirOptions(k_block=8))),
+        lambda: key(make(2.0), replace(OPTIONS, xir=XirOptions(register_tile=(4, 2)))),
+        lambda: key(make(2.0), replace(OPTIONS, xir=XirOptions(streaming=Use.NEVER))),
+        lambda: key(make(2.0), replace(OPTIONS, xir=XirOptions(without=("clip-axes",)))),
     ],
 )
 def test_what_changes_the_result_changes_the_key(other: Callable[[], str]) -> None:

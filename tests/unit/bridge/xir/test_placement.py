@@ -183,7 +183,7 @@ def others(X: ConstView2[f32], Y: View2[f32]):
 
 @pytest.mark.parametrize(
     ("line", "expected"),
-    [(5, "accumulates"), (6, "holds a fold"), (7, "operand of a contraction")],
+    [(5, "accumulates"), (6, "holds a fold"), (7, "operand of a contraction: it is computed")],
 )
 def test_what_always_has_a_buffer(line: int, expected: str) -> None:
     assert reason(others.capture(tensor_shape(8, 8), tensor_shape(8, 8)), line) == expected
