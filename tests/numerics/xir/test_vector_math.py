@@ -27,7 +27,6 @@ from tilewright.xir.values import storage_dtype
 
 LANES = 1 << 15
 WIDER: dict[Attribute, type[np.floating[Any]]] = {f32: np.float64, f64: np.longdouble}
-BITS = 32
 
 
 def erf_of(x: Array) -> Array:
@@ -147,24 +146,6 @@ def test_random_numbers_where_the_function_bends(case: Case):
     for spread in (0.5, 5.0, 60.0):
         assert not worst(case, rng.normal(0, spread, LANES).astype(np.float32))
     assert not worst(case, np.abs(rng.normal(1, 0.3, LANES)).astype(np.float32))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("case", UNARY, ids=str)
-def test_random_bit_patterns(case: Case):
-    rng = np.random.default_rng(11)
-    for _ in range((1 << 20) // LANES):
-        assert not worst(case, rng.integers(0, 1 << BITS, LANES, dtype=np.uint32).view(np.float32))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("case", UNARY, ids=str)
-def test_a_dense_sweep_of_all_bit_patterns(case: Case):
-    """One pattern in 251, a prime, so that every exponent and low digit occurs; with stride 1 it is exhaustive."""
-    stride = 251
-    for first in range(0, 1 << BITS, stride * LANES):
-        patterns = first + stride * np.arange(LANES, dtype=np.uint64)
-        assert not worst(case, patterns.astype(np.uint32).view(np.float32))
 
 
 @pytest.mark.parametrize("case", WIDE, ids=str)

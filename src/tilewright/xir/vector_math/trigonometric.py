@@ -15,8 +15,9 @@ from xdsl.ir import SSAValue
 from tilewright.xir.vector_math import polynomials
 from tilewright.xir.vector_math.formats import F32, F64, INFINITY, Lanes
 
-__all__ = ["cos", "sin"]
+__all__ = ["TWO_OVER_PI", "cos", "reduced", "sin"]
 
+TWO_OVER_PI = 2 / pi
 _LARGE = 2.0**23
 _HALF_PI_HIGH, _HALF_PI_LOW = polynomials.HALF_PI_F64
 _WORDS = 9  # 32-bit words of polynomials.TWO_OVER_PI
@@ -35,7 +36,7 @@ def cos(v: Lanes, x: SSAValue) -> SSAValue:
 def _turned(v: Lanes, x: SSAValue, quarters: int) -> SSAValue:
     """sin(x + quarters pi / 2)."""
     b, wide = v.b, Lanes(v.b, x, F64)
-    r, quadrant = _reduced(v, wide, x)
+    r, quadrant = reduced(v, x)
     quadrant = b.add(quadrant, wide.int_(quarters))
     square = b.fmul(r, r)
     sine = b.fma(b.fmul(r, square), wide.horner(square, polynomials.SIN), r)
@@ -51,12 +52,12 @@ def _has_bit(wide: Lanes, number: SSAValue, bit: int) -> SSAValue:
     return wide.b.cmp("ne", wide.b.and_(number, wide.int_(bit)), wide.int_(0))
 
 
-def _reduced(v: Lanes, wide: Lanes, x: SSAValue) -> tuple[SSAValue, SSAValue]:
+def reduced(v: Lanes, x: SSAValue) -> tuple[SSAValue, SSAValue]:
     """The pair r, n with x = n pi / 2 + r: r in about [-pi / 4, pi / 4] as float64, n as i64 modulo 4."""
-    b = v.b
+    b, wide = v.b, Lanes(v.b, x, F64)
     large = b.fcmp("oge", b.math(math.AbsFOp, x), v.real(_LARGE))
     value = b.extf(x, f64)
-    n, quadrant = wide.rounded(value, 2 / pi)
+    n, quadrant = wide.rounded(value, TWO_OVER_PI)
     r = b.fma(n, wide.real(-_HALF_PI_LOW), b.fma(n, wide.real(-_HALF_PI_HIGH), value))
     with b.if_(b.fold_lanes("ori", large), [wide.kind, wide.integers]) as branch:
         far_r, far_quadrant = _reduced_large(v, wide, x)
