@@ -269,8 +269,8 @@ FITS: tuple[Fit, ...] = (
     Fit("FAST_LOG2", lambda x: _log1p_ratio(x) * LOG2E, 1 / _ROOT - 1, _ROOT - 1, 8, np.ones_like),
     Fit("FAST_SIN", _sin_tail, 0.0, _QUARTER_PI**2, 2, lambda w: w),
     Fit("FAST_COS", _cos_tail, 0.0, _QUARTER_PI**2, 1, lambda w: w**2),
-    Fit("FAST_EXP_F64", _exp_tail, -_HALF_LN2, _HALF_LN2, 4, lambda x: x**2 / np.exp(x), np.float64),
-    Fit("FAST_LOG_F64", _atanh_tail, 0.0, _ATANH_HIGH, 3, lambda w: w, np.float64),
+    Fit("FAST_EXP_F64", _exp_tail, -_HALF_LN2, _HALF_LN2, 3, lambda x: x**2 / np.exp(x), np.float64),
+    Fit("FAST_LOG_F64", _atanh_tail, 0.0, _ATANH_HIGH, 2, lambda w: w, np.float64),
 )
 QUOTIENTS: tuple[Quotient, ...] = (
     Quotient("FAST_TANH", _tanh_ratio, 9.02**2, 4, 4),

@@ -144,17 +144,15 @@ FAST_COS = hexadecimal(
     "-0x1.65e1160000000p-10",
 )
 FAST_EXP_F64 = hexadecimal(
-    "0x1.fffffb9446be7p-2",
-    "0x1.5554951171aa5p-3",
-    "0x1.555916e9535cap-5",
-    "0x1.123d8a6767e34p-7",
-    "0x1.6a29aa67c6437p-10",
+    "0x1.fffdfa7940430p-2",
+    "0x1.5557b1f30fc85p-3",
+    "0x1.572ad91166533p-5",
+    "0x1.10617f060e571p-7",
 )
 FAST_LOG_F64 = hexadecimal(
-    "0x1.555554fd68eeep-1",
-    "0x1.999a7aeed8d42p-2",
-    "0x1.2438bcedc0d2fp-2",
-    "0x1.e2fa97fb82ecdp-3",
+    "0x1.55557a3611613p-1",
+    "0x1.995ea88c9f9c8p-2",
+    "0x1.31e4eff1a5c53p-2",
 )
 FAST_TANH = hexadecimal(
     "0x1.0000000000000p+0",
