@@ -208,6 +208,11 @@ def _atanh_tail(w: Real) -> Real:
     return _horner(w, [np.longdouble(2) / (2 * n + 3) for n in range(20)])
 
 
+def _atanh_rest(w: Real) -> Real:
+    """((2 atanh(s) / s - 2) / s**2 - 2/3) / s**2 for w = s**2."""
+    return _horner(w, [np.longdouble(2) / (2 * n + 5) for n in range(20)])
+
+
 def _tanh_tail(w: Real) -> Real:
     """(tanh(x) / x - 1) / x**2 for w = x**2."""
     series = [np.longdouble(c) for c in (-1 / 3, 2 / 15, -17 / 315, 62 / 2835)]
@@ -225,6 +230,38 @@ def _erf_ratio(w: Real) -> Real:
     series = [np.longdouble(c) for c in (first, -(first + 1) / 3)]
     direct = _each(lambda z: erf(sqrt(z)) / sqrt(z) - 1)
     return _near(w, 1e-9, lambda z: _horner(z, series), direct)
+
+
+def _erf(x: Real) -> Real:
+    """By a series of positive terms, which loses no digits."""
+    square = x * x
+    term, total = x, x
+    for n in range(1, 220):
+        term = term * square * 2 / (2 * n + 1)
+        total = total + term
+    return total * np.exp(-square) * _TWO_OVER_ROOT_PI
+
+
+def _erf_ratio_exactly(w: Real) -> Real:
+    """As `_erf_ratio`, to extended precision."""
+    x = np.sqrt(np.maximum(w, 1e-12))
+    return np.where(w < 1e-12, _TWO_OVER_ROOT_PI * (1 - w / 3), _erf(x) / x) - 1
+
+
+def _erfc(x: Real) -> Real:
+    """1 - erf(x), from 2 on by its continued fraction."""
+    fraction = far = np.maximum(x, 2)
+    for k in range(120, 0, -1):
+        fraction = far + np.longdouble(k) / 2 / fraction
+    return np.where(x < 2, 1 - _erf(x), np.exp(-far * far) * _TWO_OVER_ROOT_PI / 2 / fraction)
+
+
+def _erfc_logarithm(x: Real) -> Real:
+    return -np.log(_erfc(x))
+
+
+def _erfc_weight(x: Real) -> Real:
+    return _erfc(x) / _erf(x)
 
 
 def _sin_tail(w: Real) -> Real:
@@ -248,6 +285,7 @@ def _log1p_ratio(x: Real) -> Real:
     return 1 + x * _log1p_tail(x)
 
 
+_TWO_OVER_ROOT_PI = 1 / np.sqrt(np.arctan(np.longdouble(1)))
 _HALF_LN2, _ROOT = log(2) / 2 * 1.001, sqrt(2) * 1.0001
 _ATANH_HIGH = ((_ROOT - 1) / (_ROOT + 1)) ** 2
 _QUARTER_PI = pi / 4 * 1.001
@@ -263,6 +301,18 @@ FITS: tuple[Fit, ...] = (
     Fit("COS", _cos_tail, 0.0, _QUARTER_PI**2, 4, lambda w: w**2, np.float64),
     Fit("EXP_F64", _exp_tail, -_HALF_LN2, _HALF_LN2, 10, lambda x: x**2 / np.exp(x), np.float64),
     Fit("LOG_F64", _atanh_tail, 0.0, _ATANH_HIGH, 6, lambda w: w, np.float64),
+    Fit("POW_F64", _atanh_rest, 0.0, _ATANH_HIGH, 6, lambda w: w**2, np.float64),
+    Fit("ERF_F64", _erf_ratio_exactly, 0.0, 0.94**2, 12, np.ones_like, np.float64),
+    Fit("ERFC_F64", _erfc_logarithm, 0.92, 2.2, 14, _erfc_weight, np.float64),
+    Fit(
+        "ERFC_FAR_F64",
+        lambda t: _erfc_logarithm(t + 4),
+        2.2 - 4,
+        5.95 - 4,
+        11,
+        lambda t: _erfc_weight(t + 4),
+        np.float64,
+    ),
     Fit("FAST_EXP", _exp_tail, -_HALF_LN2, _HALF_LN2, 3, lambda x: x**2 / np.exp(x)),
     Fit("FAST_EXP2", _exp2_tail, -0.5, 0.5, 4, lambda x: np.abs(x) / np.exp2(x)),
     Fit("FAST_LOG", _log1p_ratio, 1 / _ROOT - 1, _ROOT - 1, 8, np.ones_like),
@@ -316,7 +366,9 @@ def _rounded(value: Fraction, bits: int) -> Fraction:
 PARTS: dict[str, tuple[float, ...]] = {
     "LN2_F32": parts(_ln2(), 15, 24),
     "LN2_F64": parts(_ln2(), 41, 53),
+    "LN2_NEAREST_F64": parts(_ln2(), 53, 53),
     "LOG2E_F32": parts(1 / _ln2(), 24, 24),
+    "LOG2E_F64": parts(1 / _ln2(), 53, 53),
     "HALF_PI_F64": parts(_half_pi(), 53, 53),
     "HALF_PI_F32": parts(_half_pi(), 23, 22, 24),
 }

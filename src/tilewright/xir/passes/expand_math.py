@@ -13,7 +13,7 @@ from tilewright.core.errors import UnsupportedError
 from tilewright.xir.builder import XirBuilder
 from tilewright.xir.location import span_of
 from tilewright.xir.rewrite import expand
-from tilewright.xir.vector_math import exponential, fast, fast_trigonometric, logarithm, power, trigonometric
+from tilewright.xir.vector_math import exponential, fast, fast_trigonometric, logarithm, power, power_f64, trigonometric
 from tilewright.xir.vector_math.formats import F32, F64, Format, Lanes, format_of
 
 __all__ = ["FAST", "ExpandMath"]
@@ -40,6 +40,8 @@ PRECISE: Tier = MappingProxyType(
             math.ExpOp: exponential.exp,
             math.Exp2Op: exponential.exp2_f64,
             math.TanhOp: exponential.tanh_f64,
+            math.ErfOp: exponential.erf_f64,
+            math.PowFOp: power_f64.pow_f64,
             math.LogOp: logarithm.log_f64,
             math.Log2Op: logarithm.log2_f64,
             math.RsqrtOp: logarithm.rsqrt,

@@ -99,6 +99,61 @@ LOG_F64 = hexadecimal(
     "0x1.399d19d4863c9p-3",
     "0x1.2f30a75b56310p-3",
 )
+POW_F64 = hexadecimal(
+    "0x1.9999999999b32p-2",
+    "0x1.249249245797bp-2",
+    "0x1.c71c722dc0d6ep-3",
+    "0x1.745ce9c32d3eep-3",
+    "0x1.3b1ef20c31812p-3",
+    "0x1.0f7f5917bd1cep-3",
+    "0x1.0e48127c8015ap-3",
+)
+ERF_F64 = hexadecimal(
+    "0x1.06eba8214db69p-3",
+    "-0x1.812746b0379f2p-2",
+    "0x1.ce2f21a042f1bp-4",
+    "-0x1.b82ce3128fdf1p-6",
+    "0x1.565bcd0ee8724p-8",
+    "-0x1.c02db404d4b3cp-11",
+    "0x1.f9a325bfe3b82p-14",
+    "-0x1.f4d221dbd391cp-17",
+    "0x1.b9e1c1be30709p-20",
+    "-0x1.5f30f7205b2c0p-23",
+    "0x1.f84d52ffa1040p-27",
+    "-0x1.39ecd9dba9278p-30",
+    "0x1.08060205e5989p-34",
+)
+ERFC_F64 = hexadecimal(
+    "0x1.9917d0b94a800p-22",
+    "0x1.20dd2ebbcb1c2p+0",
+    "0x1.45f5d4419c091p-1",
+    "0x1.a4ae75c112275p-4",
+    "-0x1.3705d67951d46p-6",
+    "-0x1.ca88635418571p-12",
+    "0x1.0184bcb2a23a8p-9",
+    "-0x1.b2de81b536920p-11",
+    "0x1.864049c0dac1ap-13",
+    "-0x1.ab02a55a79190p-17",
+    "-0x1.c4472009e4680p-18",
+    "0x1.72b67706e9137p-19",
+    "-0x1.18d0f81933a05p-21",
+    "0x1.cf3efb3d089f4p-25",
+    "-0x1.502e471626949p-29",
+)
+ERFC_FAR_F64 = hexadecimal(
+    "0x1.1fcdf0a1a1bb6p+4",
+    "0x1.0790664673a0cp+3",
+    "0x1.f2675479d131fp-1",
+    "0x1.f12d2c5492322p-9",
+    "-0x1.31399112d02f2p-11",
+    "0x1.7d3bd4f153142p-14",
+    "-0x1.e33e861dfd7b6p-17",
+    "0x1.f11cd7c5715a7p-20",
+    "-0x1.16094dd662432p-21",
+    "-0x1.78aeb4ec29b54p-25",
+    "-0x1.cb7d9923a5b09p-26",
+    "-0x1.aaa541249a29bp-30",
+)
 FAST_EXP = hexadecimal(
     "0x1.fffdfa0000000p-2",
     "0x1.5557ac0000000p-3",
@@ -186,7 +241,9 @@ FAST_ERF_BELOW = hexadecimal(
 )
 LN2_F32 = hexadecimal("0x1.62e4000000000p-1", "0x1.7f7d1c0000000p-20")
 LN2_F64 = hexadecimal("0x1.62e42fefa4000p-1", "-0x1.8432a1b0e2634p-43")
+LN2_NEAREST_F64 = hexadecimal("0x1.62e42fefa39efp-1", "0x1.abc9e3b39803fp-56")
 LOG2E_F32 = hexadecimal("0x1.7154760000000p+0", "0x1.4ae0c00000000p-26")
+LOG2E_F64 = hexadecimal("0x1.71547652b82fep+0", "0x1.777d0ffda0d24p-56")
 HALF_PI_F64 = hexadecimal("0x1.921fb54442d18p+0", "0x1.1a62633145c07p-54")
 HALF_PI_F32 = hexadecimal("0x1.921fb40000000p+0", "0x1.4442d00000000p-24", "0x1.84698a0000000p-48")
 TWO_OVER_PI = 0xA2F9836E4E441529FC2757D1F534DDC0DB6295993C439041FE5163ABDEBBC561B7246E3A

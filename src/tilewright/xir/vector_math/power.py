@@ -7,7 +7,7 @@ from xdsl.ir import SSAValue
 from tilewright.xir.vector_math import polynomials
 from tilewright.xir.vector_math.formats import F64, INFINITY, LOG2E, NAN, Lanes
 
-__all__ = ["fast_pow", "pow_"]
+__all__ = ["fast_pow", "pow_", "signed"]
 
 _BEYOND = 160.0  # powers of two of float32 overflow and vanish well inside
 
@@ -32,7 +32,7 @@ def _power(v: Lanes, x: SSAValue, y: SSAValue, log: Coefficients, exp: Coefficie
     z = b.fmul(exponent, _log2(wide, size, log))
     unit = b.and_(b.fcmp("oeq", size, wide.real(1.0)), b.fcmp("ord", exponent, exponent))
     z = b.select(unit, wide.real(0.0), z)
-    return _signed(v, x, y, b.truncf(_exp2(wide, z, exp), f32))
+    return signed(v, x, y, b.truncf(_exp2(wide, z, exp), f32))
 
 
 def _log2(wide: Lanes, x: SSAValue, tail: Coefficients) -> SSAValue:
@@ -55,7 +55,7 @@ def _exp2(wide: Lanes, z: SSAValue, tail: Coefficients) -> SSAValue:
     return b.fmul(wide.horner(r, (1.0, 1.0, *tail)), wide.power_of_two(number))
 
 
-def _signed(v: Lanes, x: SSAValue, y: SSAValue, size: SSAValue) -> SSAValue:
+def signed(v: Lanes, x: SSAValue, y: SSAValue, size: SSAValue) -> SSAValue:
     """Odd powers of negative bases are negative, powers between integers are none, and 1 is a power of everything."""
     b, zero, one = v.b, v.real(0.0), v.real(1.0)
     half = b.fmul(y, v.real(0.5))
