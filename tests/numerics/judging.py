@@ -12,13 +12,26 @@ import numpy as np
 
 from tilewright import tile
 from tilewright.numerics.arrays import Array
-from tilewright.tile import ConstView1, Tile, View1, axis, coord, f32, parallel, shape
+from tilewright.tile import ConstView1, Tile, View1, axis, coord, parallel, shape
 
-__all__ = ["BLOCK", "FUNCTIONS", "Figures", "Function", "apply", "bits_from", "power", "stated", "ulps"]
+__all__ = [
+    "BLOCK",
+    "FUNCTIONS",
+    "Figures",
+    "Function",
+    "apply",
+    "bits_from",
+    "power",
+    "stated",
+    "stated_for_f64",
+    "ulps",
+    "ulps_of_f64",
+]
 
 BLOCK = 1 << 14  # judged in the second cache
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "numerics.md"
 _ROW = re.compile(r"\| `(\w+)` \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|")
+_ROW_F64 = re.compile(r"\| `(\w+)` of `f64` \| ([\d.]+) \|")
 _BEYOND = 2.0**128  # what the numbers of float32 would go on with
 _EXPONENT = np.uint64(0x7FF << 52)
 _LOWEST, _HIGHEST = np.uint64((1023 - 126) << 52), np.uint64((1023 + 127) << 52)
@@ -55,6 +68,12 @@ def stated() -> Mapping[str, Figures]:
     """The table of functions in `docs/reference/numerics.md`."""
     rows = _ROW.findall(PAGE.read_text(encoding="utf-8"))
     return MappingProxyType({name: Figures(*map(float, figures)) for name, *figures in rows})
+
+
+@cache
+def stated_for_f64() -> Mapping[str, float]:
+    """The bounds of the same page for float64."""
+    return MappingProxyType({name: float(bound) for name, bound in _ROW_F64.findall(PAGE.read_text(encoding="utf-8"))})
 
 
 def _erf(x: Array) -> Array:
@@ -106,11 +125,11 @@ def apply(function: Function, *, fast: bool = False) -> Callable[[Array, Array],
 
 
 @cache
-def power(*, fast: bool) -> Callable[[Array, Array, Array], None]:
+def power(*, fast: bool = False) -> Callable[[Array, Array, Array], None]:
     """As `apply`, for pow."""
 
     @tile.kernel(fast_math=fast)
-    def raised(x: ConstView1[f32], y: ConstView1[f32], z: View1[f32]):
+    def raised(x: ConstView1, y: ConstView1, z: View1):
         i = axis("i", BLOCK)
         for nest in parallel(shape(axis("g", 1))):
             base, exponent = (each[coord(nest.index()), shape(i)] for each in (x, y))
@@ -141,3 +160,16 @@ def ulps(result: Array, expected: Array) -> Array:
     zeros = np.flatnonzero(result == 0)
     error[zeros[np.signbit(result[zeros]) != np.signbit(expected[zeros])]] = np.inf
     return error
+
+
+def ulps_of_f64(result: Array, expected: Array) -> Array:
+    """The error of each float64, where the exact value comes in extended precision. Infinite as for `ulps`."""
+    wide = np.longdouble
+    with np.errstate(all="ignore"):
+        rounded = expected.astype(np.float64)
+        exponents = np.maximum(np.frexp(np.where(np.isfinite(rounded), expected, 1))[1] - 1, -1022) - 52
+        error = np.abs(result.astype(wide) - expected) / np.ldexp(wide(1), exponents)
+    same = (result == rounded) | (np.isnan(result) & np.isnan(rounded))
+    error = np.where(np.isfinite(rounded) & np.isfinite(result), error, np.where(same, 0, np.inf))
+    signs = (result == 0) & (np.signbit(result) != np.signbit(rounded))
+    return np.where(signs, np.inf, error).astype(np.float64)

@@ -22,6 +22,7 @@ __all__ = [
     "TWO_OVER_PI_BITS",
     "Fit",
     "Quotient",
+    "erf_series",
     "fitted",
     "fitted_quotient",
     "parts",
@@ -34,7 +35,7 @@ Function = Callable[[Real], Real]
 _GRID = 4000
 _ROUNDS = 24
 _HOLE = 0.05  # points this near 0, as a part of the interval, are left out: weights vanish there
-TWO_OVER_PI_BITS = 288  # 32-bit words for the largest float32, 2**128: see vector_math/trigonometric.py
+TWO_OVER_PI_BITS = 1216  # 64-bit words for the largest float64, 2**1024: see vector_math/trigonometric_f64.py
 LOG2E = 1 / np.log(np.longdouble(2))
 
 
@@ -232,7 +233,7 @@ def _erf_ratio(w: Real) -> Real:
     return _near(w, 1e-9, lambda z: _horner(z, series), direct)
 
 
-def _erf(x: Real) -> Real:
+def erf_series(x: Real) -> Real:
     """By a series of positive terms, which loses no digits."""
     square = x * x
     term, total = x, x
@@ -245,7 +246,7 @@ def _erf(x: Real) -> Real:
 def _erf_ratio_exactly(w: Real) -> Real:
     """As `_erf_ratio`, to extended precision."""
     x = np.sqrt(np.maximum(w, 1e-12))
-    return np.where(w < 1e-12, _TWO_OVER_ROOT_PI * (1 - w / 3), _erf(x) / x) - 1
+    return np.where(w < 1e-12, _TWO_OVER_ROOT_PI * (1 - w / 3), erf_series(x) / x) - 1
 
 
 def _erfc(x: Real) -> Real:
@@ -253,7 +254,7 @@ def _erfc(x: Real) -> Real:
     fraction = far = np.maximum(x, 2)
     for k in range(120, 0, -1):
         fraction = far + np.longdouble(k) / 2 / fraction
-    return np.where(x < 2, 1 - _erf(x), np.exp(-far * far) * _TWO_OVER_ROOT_PI / 2 / fraction)
+    return np.where(x < 2, 1 - erf_series(x), np.exp(-far * far) * _TWO_OVER_ROOT_PI / 2 / fraction)
 
 
 def _erfc_logarithm(x: Real) -> Real:
@@ -261,7 +262,7 @@ def _erfc_logarithm(x: Real) -> Real:
 
 
 def _erfc_weight(x: Real) -> Real:
-    return _erfc(x) / _erf(x)
+    return _erfc(x) / erf_series(x)
 
 
 def _sin_tail(w: Real) -> Real:
@@ -299,6 +300,8 @@ FITS: tuple[Fit, ...] = (
     Fit("ERFC", _each(lambda x: -log(erfc(x))), 0.92, 4.0, 7, _each(lambda x: erfc(x) / erf(x))),
     Fit("SIN", _sin_tail, 0.0, _QUARTER_PI**2, 4, lambda w: w, np.float64),
     Fit("COS", _cos_tail, 0.0, _QUARTER_PI**2, 4, lambda w: w**2, np.float64),
+    Fit("SIN_F64", _sin_tail, 0.0, _QUARTER_PI**2, 5, lambda w: w, np.float64),
+    Fit("COS_F64", _cos_tail, 0.0, _QUARTER_PI**2, 5, lambda w: w**2, np.float64),
     Fit("EXP_F64", _exp_tail, -_HALF_LN2, _HALF_LN2, 10, lambda x: x**2 / np.exp(x), np.float64),
     Fit("LOG_F64", _atanh_tail, 0.0, _ATANH_HIGH, 6, lambda w: w, np.float64),
     Fit("POW_F64", _atanh_rest, 0.0, _ATANH_HIGH, 6, lambda w: w**2, np.float64),
@@ -334,7 +337,7 @@ def two_over_pi(bits: int) -> int:
 
 
 def _half_pi() -> Fraction:
-    """Half of pi by Machin's formula, to more than 300 bits."""
+    """Half of pi by Machin's formula, to more than 1300 bits."""
     return 2 * (4 * _inverse_series(5, -1) - _inverse_series(239, -1))
 
 
@@ -344,7 +347,7 @@ def _ln2() -> Fraction:
 
 def _inverse_series(x: int, sign: int) -> Fraction:
     """The inverse tangent (sign -1) or hyperbolic tangent (sign 1) of 1 / x."""
-    terms = (Fraction(sign**n, (2 * n + 1) * x ** (2 * n + 1)) for n in range(110 if x < 4 else 80))
+    terms = (Fraction(sign**n, (2 * n + 1) * x ** (2 * n + 1)) for n in range(110 if x < 4 else 300))
     return sum(terms, Fraction(0))
 
 
@@ -366,10 +369,11 @@ def _rounded(value: Fraction, bits: int) -> Fraction:
 PARTS: dict[str, tuple[float, ...]] = {
     "LN2_F32": parts(_ln2(), 15, 24),
     "LN2_F64": parts(_ln2(), 41, 53),
+    "TWO_THIRDS_F64": parts(Fraction(2, 3), 53, 53),
     "LN2_NEAREST_F64": parts(_ln2(), 53, 53),
     "LOG2E_F32": parts(1 / _ln2(), 24, 24),
     "LOG2E_F64": parts(1 / _ln2(), 53, 53),
-    "HALF_PI_F64": parts(_half_pi(), 53, 53),
+    "HALF_PI_F64": parts(_half_pi(), 53, 53, 53),
     "HALF_PI_F32": parts(_half_pi(), 23, 22, 24),
 }
 
@@ -384,7 +388,12 @@ def main() -> None:
         _show(f"{quotient.name}_BELOW", below)
     for name, halves in PARTS.items():
         print(f"{name} = hexadecimal({', '.join(repr(half.hex()) for half in halves)})")
-    print(f"TWO_OVER_PI = 0x{two_over_pi(TWO_OVER_PI_BITS):X}")
+    print(f"TWO_OVER_PI_BITS = {TWO_OVER_PI_BITS}")
+    print("TWO_OVER_PI = int(")
+    digits = f"{two_over_pi(TWO_OVER_PI_BITS):0{TWO_OVER_PI_BITS // 4}X}"
+    for first in range(0, len(digits), 76):
+        print(f'    "{digits[first : first + 76]}"')
+    print("    , 16)")
 
 
 def _show(name: str, coefficients: tuple[float, ...]) -> None:

@@ -13,7 +13,16 @@ from tilewright.core.errors import UnsupportedError
 from tilewright.xir.builder import XirBuilder
 from tilewright.xir.location import span_of
 from tilewright.xir.rewrite import expand
-from tilewright.xir.vector_math import exponential, fast, fast_trigonometric, logarithm, power, power_f64, trigonometric
+from tilewright.xir.vector_math import (
+    exponential,
+    fast,
+    fast_trigonometric,
+    logarithm,
+    power,
+    power_f64,
+    trigonometric,
+    trigonometric_f64,
+)
 from tilewright.xir.vector_math.formats import F32, F64, Format, Lanes, format_of
 
 __all__ = ["FAST", "ExpandMath"]
@@ -41,6 +50,8 @@ PRECISE: Tier = MappingProxyType(
             math.Exp2Op: exponential.exp2_f64,
             math.TanhOp: exponential.tanh_f64,
             math.ErfOp: exponential.erf_f64,
+            math.SinOp: trigonometric_f64.sin_f64,
+            math.CosOp: trigonometric_f64.cos_f64,
             math.PowFOp: power_f64.pow_f64,
             math.LogOp: logarithm.log_f64,
             math.Log2Op: logarithm.log2_f64,
@@ -74,7 +85,7 @@ class ExpandMath:
 
     Ensures: no operation of catalogue.TRANSCENDENTAL is left, and no call into a mathematical library.
     Rewrites: `math.exp` and its like on scalars or vectors -> polynomials, fused multiply-adds, bit casts, selects.
-    Declines: nothing; raises UnsupportedError (TW460) for float64 functions that have no expansion.
+    Declines: nothing; raises UnsupportedError (TW460) for element types other than float32 and float64.
     """
 
     name: str = "expand-math"

@@ -1,7 +1,6 @@
-"""pow of float64: the logarithm as a sum of two numbers, about 66 bits in all, since exponents up to 1100 multiply its error.
+"""pow of float64. The logarithm is a pair of about 66 bits in all, since exponents up to 1100 multiply its error.
 
-With x = 2**e m and s = (m - 1) / (m + 1), log m = s (2 + w (2/3 + w p(w))) for w = s**2. Pairs of values stand for their
-sum, the second one small (Dekker, "A floating-point technique for extending the available precision", 1971).
+With x = 2**e m and s = (m - 1) / (m + 1), log m = s (2 + w (2/3 + w p(w))) for w = s**2.
 """
 
 from xdsl.dialects import math
@@ -10,16 +9,12 @@ from xdsl.ir import SSAValue
 
 from tilewright.xir.vector_math import polynomials
 from tilewright.xir.vector_math.formats import INFINITY, Lanes
+from tilewright.xir.vector_math.pairs import Pair, plus, times
 from tilewright.xir.vector_math.power import signed
 
 __all__ = ["pow_f64"]
 
-Pair = tuple[SSAValue, SSAValue]
-
 _BEYOND = 1100.0  # powers of two overflow and vanish well inside
-_LOG2E_HIGH, _LOG2E_LOW = polynomials.LOG2E_F64
-_LN2_HIGH, _LN2_LOW = polynomials.LN2_NEAREST_F64
-_TWO_THIRDS = (2 / 3, 2.0**-53 / 3)
 
 
 def pow_f64(v: Lanes, x: SSAValue, y: SSAValue) -> SSAValue:
@@ -36,56 +31,43 @@ def pow_f64(v: Lanes, x: SSAValue, y: SSAValue) -> SSAValue:
 
 
 def _log2(v: Lanes, x: SSAValue) -> Pair:
-    """log2 of x >= 0 as a pair; infinities and zeros have theirs in the first part, and NaN too."""
+    """log2 of x >= 0 as a pair; infinity, that of 0 and NaN stand in the first part."""
     b = v.b
     tiny = b.fcmp("olt", x, v.real(v.fmt.smallest_normal))
     lift = v.fmt.mantissa + 1
     exponent, m = v.split(b.select(tiny, b.fmul(x, v.real(2.0**lift)), x))
     e = b.sitofp(b.sub(exponent, b.select(tiny, v.int_(lift), v.int_(0))), f64)
-    natural = _log(v, m)
-    high, low = _times(v, natural, (v.real(_LOG2E_HIGH), v.real(_LOG2E_LOW)))
-    total = b.fadd(e, high)
-    low = b.fadd(b.fadd(b.fsub(e, total), high), low)
+    high, low = times(v, _log(v, m), _constant(v, polynomials.LOG2E_F64))
+    total, lost = plus(v, e, high)
     total = b.select(b.fcmp("olt", x, v.real(INFINITY)), total, x)
-    return b.select(b.fcmp("oeq", x, v.real(0.0)), v.real(-INFINITY), total), low
+    return b.select(b.fcmp("oeq", x, v.real(0.0)), v.real(-INFINITY), total), b.fadd(lost, low)
 
 
 def _log(v: Lanes, m: SSAValue) -> Pair:
+    """The natural logarithm of an m near 1."""
     b, one = v.b, v.real(1.0)
     above, below = b.fsub(m, one), b.fadd(m, one)
     lost = b.fsub(m, b.fsub(below, one))
     s = b.fdiv(above, below)
     missing = b.fma(b.fneg(s), lost, b.fma(b.fneg(s), below, above))
     quotient = (s, b.fdiv(missing, below))
-    square = _times(v, quotient, quotient)
-    tail = b.fmul(square[0], v.horner(square[0], polynomials.POW_F64))
-    factor = _plus(v, _TWO_THIRDS, (tail, None))
-    inner = _plus(v, (2.0, 0.0), _times(v, square, factor))
-    return _times(v, quotient, inner)
-
-
-def _times(v: Lanes, x: Pair, y: Pair) -> Pair:
-    b = v.b
-    high = b.fmul(x[0], y[0])
-    return high, b.fma(x[0], y[1], b.fma(x[1], y[0], b.fma(x[0], y[0], b.fneg(high))))
-
-
-def _plus(v: Lanes, constant: tuple[float, float], x: tuple[SSAValue, SSAValue | None]) -> Pair:
-    """A constant and a pair (or a number) that is smaller."""
-    b, first = v.b, v.real(constant[0])
-    high = b.fadd(first, x[0])
-    lost = b.fadd(b.fsub(first, high), x[0])
-    rest = v.real(constant[1]) if x[1] is None else x[1]
-    return high, b.fadd(lost, rest)
+    square = times(v, quotient, quotient)
+    two_thirds, rest = _constant(v, polynomials.TWO_THIRDS_F64)
+    factor, lost = plus(v, two_thirds, b.fmul(square[0], v.horner(square[0], polynomials.POW_F64)))
+    high, low = times(v, square, (factor, b.fadd(lost, rest)))
+    inner, lost = plus(v, v.real(2.0), high)
+    return times(v, quotient, (inner, b.fadd(lost, low)))
 
 
 def _exp2(v: Lanes, z: SSAValue, rest: SSAValue) -> SSAValue:
     """2**(z + rest) for a small rest."""
     b = v.b
     n, number = v.rounded(z, 1.0)
-    whole = b.fsub(z, n)
-    f = b.fadd(whole, rest)
-    lost = b.fadd(b.fsub(whole, f), rest)
-    r, low = _times(v, (f, lost), (v.real(_LN2_HIGH), v.real(_LN2_LOW)))
+    r, low = times(v, plus(v, b.fsub(z, n), rest), _constant(v, polynomials.LN2_NEAREST_F64))
     tail = b.fma(v.horner(r, polynomials.EXP_F64), b.fmul(r, r), low)
     return v.scaled(b.fadd(b.fadd(tail, r), v.real(1.0)), number)
+
+
+def _constant(v: Lanes, parts: tuple[float, ...]) -> Pair:
+    high, low = parts
+    return v.real(high), v.real(low)
