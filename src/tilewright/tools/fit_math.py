@@ -295,6 +295,7 @@ FITS: tuple[Fit, ...] = (
     Fit("EXP", _exp_tail, -_HALF_LN2, _HALF_LN2, 4, lambda x: x**2 / np.exp(x)),
     Fit("EXP2", _exp2_tail, -0.5, 0.5, 5, lambda x: np.abs(x) / np.exp2(x)),
     Fit("LOG", _log1p_tail, 1 / _ROOT - 1, _ROOT - 1, 9, np.abs),
+    Fit("LOG2", lambda x: _log1p_tail(x) * LOG2E, 1 / _ROOT - 1, _ROOT - 1, 9, np.abs),
     Fit("TANH", _tanh_tail, 0.0, 0.64**2, 5, lambda w: w),
     Fit("ERF", _erf_ratio, 0.0, 0.94**2, 6, np.ones_like),
     Fit("ERFC", _each(lambda x: -log(erfc(x))), 0.92, 4.0, 7, _each(lambda x: erfc(x) / erf(x))),

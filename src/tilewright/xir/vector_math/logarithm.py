@@ -69,8 +69,7 @@ def _joined(v: Lanes, e: SSAValue, g: SSAValue, with_tail: Callable[[SSAValue], 
 
 def _log2_parts(v: Lanes, e: SSAValue, g: SSAValue) -> SSAValue:
     b = v.b
-    tail = b.fmul(v.horner(g, polynomials.LOG), b.fmul(g, g))
-    small = b.fma(g, v.real(_LOG2E_LOW), b.fmul(tail, v.real(_LOG2E_HIGH)))
+    small = b.fma(v.horner(g, polynomials.LOG2), b.fmul(g, g), b.fmul(g, v.real(_LOG2E_LOW)))
     return b.fadd(e, b.fma(g, v.real(_LOG2E_HIGH), small))
 
 

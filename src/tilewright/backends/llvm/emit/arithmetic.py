@@ -155,10 +155,9 @@ def _scale(cx: Emitter, op: Operation) -> None:
 
 
 def _whole(cx: Emitter, number: Value, mantissa: int) -> Value:
-    """A whole number as an integer of its width: beside 1.5 * 2**mantissa it stands in the low bits."""
-    f, magic = cx.f, constant(number.type, 1.5 * 2.0**mantissa)
+    """A whole number in the low bits of an integer, those that shifts into an exponent keep."""
     wide = widened({23: I32, 52: I64}[mantissa], number.type)
-    return f.sub(f.bitcast(f.fadd(number, magic), wide), f.bitcast(magic, wide))
+    return cx.f.bitcast(cx.f.fadd(number, constant(number.type, 1.5 * 2.0**mantissa)), wide)
 
 
 def _constant(cx: Emitter, op: Operation) -> None:
