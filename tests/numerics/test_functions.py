@@ -167,7 +167,7 @@ def raised(bases: Array, exponents: Array, *, fast: bool) -> tuple[Array, Array]
 
 
 def test_the_fast_tier_says_so() -> None:
-    """In the report and in the metadata; where no function has a fast tier, there is none to speak of."""
+    """In the report and in the metadata."""
 
     @tile.kernel
     def exponentials(x: ConstView1[f32], y: View1[f32]):
