@@ -23,10 +23,15 @@ def _pool() -> WorkerPool:
 
 
 def run_on_device(
-    kernel: Kernel, addresses: Sequence[int], *, threads: int = 2, options: XirOptions | None = None
+    kernel: Kernel,
+    addresses: Sequence[int],
+    *,
+    threads: int = 2,
+    options: XirOptions | None = None,
+    fast_math: bool = False,
 ) -> None:
     """Compiles the kernel for at most `threads` workers and runs it on the memory at the addresses of its arguments."""
-    asked = CompileOptions(xir=options)
+    asked = CompileOptions(xir=options, fast_math=fast_math)
     compiled = compile_kernel(kernel, asked, threads=threads)
 
     def careful() -> shaders.SIMDShader:

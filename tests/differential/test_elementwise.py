@@ -8,12 +8,12 @@ from tests.differential.on_device import run_on_device
 from tilewright.backends.llvm.machine import host_machine
 from tilewright.bridge.xir.lower.kernel import lower
 from tilewright.bridge.xir.plan import plan
-from tilewright.core.dtypes import DType
+from tilewright.core.dtypes import DType, f32
 from tilewright.interp.run import run as interpret
 from tilewright.numerics.arrays import Array
 from tilewright.numerics.bits import ulp_distance
 from tilewright.xir.interp import run as run_xir
-from tilewright.xir.passes.pipelines import CPU_PIPELINE, run_pipeline
+from tilewright.xir.passes.pipelines import CPU_PIPELINE, FAST_MATH_PIPELINE, run_pipeline
 
 CASES = [
     pytest.param(opcode, dtype, id=f"{opcode}-{dtype}")
@@ -34,6 +34,18 @@ def test_all_routes_agree(opcode: str, dtype: type[DType]) -> None:
     run_on_device(kernel, [array.ctypes.data for array in on_device], threads=1)
     assert same_but_for_nan(in_xir[-1], on_device[-1]).all()
     require_close(opcode, dtype, want[-1], on_device[-1])
+
+
+@pytest.mark.parametrize("opcode", [opcode for opcode in ULPS if opcode != "sqrt"])
+def test_the_fast_tier_has_one_meaning(opcode: str) -> None:
+    """Its bits are those of XIR, whatever the processor scales with."""
+    kernel = captured(opcode, f32)
+    in_xir, on_device = (arguments(opcode, f32) for _ in range(2))
+    lowered = lower(kernel, plan(kernel, host_machine(), threads=1))
+    run_pipeline(lowered.module, FAST_MATH_PIPELINE)
+    run_xir(lowered.module, [in_xir[place] for place in lowered.argument_order])
+    run_on_device(kernel, [array.ctypes.data for array in on_device], threads=1, fast_math=True)
+    assert same_but_for_nan(in_xir[-1], on_device[-1]).all()
 
 
 def require_close(opcode: str, dtype: type[DType], want: Array, got: Array) -> None:

@@ -14,8 +14,8 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     NoneAttr,
     StringAttr,
+    f16,
     f32,
-    f64,
     i32,
 )
 from xdsl.ir import Attribute
@@ -73,7 +73,7 @@ class Breaking:
 
 
 CAUSES: dict[str, Callable[[], object]] = {
-    "TW460": lambda: ExpandMath().apply(module(sine, f64)),
+    "TW460": lambda: ExpandMath().apply(module(sine, f16)),
     "TW940": lambda: module(unended),
     "TW941": lambda: parse_module("builtin.module {\n  xir.nothing\n}"),
     "TW942": lambda: verify_or_raise(module(lambda b: b.load(b.block.args[0], b.const(i32, 0)))),

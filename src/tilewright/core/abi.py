@@ -75,7 +75,10 @@ class Report(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CompileOptions:
-    """The keywords of `tile.compile`. `xir` and `tirx` are the option records of the two bridges."""
+    """The keywords of `tile.compile`. `xir` and `tirx` are the option records of the two bridges.
+
+    fast_math: elementary functions of float32 come from their fast tier, whose bounds are wider.
+    """
 
     lowering: Lowering = Lowering.NATIVE
     threads_per_group: int = 0

@@ -293,7 +293,8 @@ class LanesOp(IRDLOperation):
 
 @irdl_op_definition
 class ScaleOp(IRDLOperation):
-    """`value * 2**exponent`, rounded once; the exponents are integers as wide as the elements of the value.
+    """`value * 2**exponent`, rounded once; the exponents are integers as wide as the elements of the value, or whole
+    numbers of its own type.
 
     For values near 1 and exponents of at most twice the range of the format: `exp` ends in it.
     """

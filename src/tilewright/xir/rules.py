@@ -134,7 +134,8 @@ def _scale(op: Operation) -> Iterator[Fault]:
     if value != result or lanes_of(value) != lanes_of(exponent):
         yield "same-type", f"{op.name} of {value} and {exponent} gives {result}"
     value, exponent = scalar_of(value), scalar_of(exponent)
-    if not _is(value, "float") or not _is(exponent, "int") or bits(value) != bits(exponent):
+    whole = exponent == value or (_is(exponent, "int") and bits(exponent) == bits(value))
+    if not _is(value, "float") or not whole:
         yield "scale-types", f"{op.name} of {value} by {exponent}"
 
 

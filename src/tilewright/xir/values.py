@@ -103,7 +103,7 @@ def _copysign(_: Operation) -> Compute:
 def _scale(_: Operation) -> Binary:
     def scale(value: Array, exponent: Array) -> Array:
         with np.errstate(all="ignore"):
-            return np.ldexp(value, exponent)
+            return np.ldexp(value, exponent.astype(np.int32) if exponent.dtype.kind == "f" else exponent)
 
     return scale
 

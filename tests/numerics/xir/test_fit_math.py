@@ -3,7 +3,17 @@
 import numpy as np
 import pytest
 
-from tilewright.tools.fit_math import FITS, PARTS, TWO_OVER_PI_BITS, Fit, fitted, two_over_pi
+from tilewright.tools.fit_math import (
+    FITS,
+    PARTS,
+    QUOTIENTS,
+    TWO_OVER_PI_BITS,
+    Fit,
+    Quotient,
+    fitted,
+    fitted_quotient,
+    two_over_pi,
+)
 from tilewright.xir.vector_math import polynomials
 
 
@@ -12,6 +22,14 @@ def test_the_table_holds_what_the_fit_gives(fit: Fit):
     """Machines without extended precision reproduce the first digits only."""
     tolerance = 0 if np.finfo(np.longdouble).nmant > 52 else 1e-4
     np.testing.assert_allclose(getattr(polynomials, fit.name), fitted(fit), rtol=tolerance)
+
+
+@pytest.mark.parametrize("fit", QUOTIENTS, ids=lambda fit: fit.name)
+def test_the_table_holds_the_quotients(fit: Quotient):
+    tolerance = 0 if np.finfo(np.longdouble).nmant > 52 else 1e-4
+    above, below = fitted_quotient(fit)
+    np.testing.assert_allclose(getattr(polynomials, fit.name), above, rtol=tolerance)
+    np.testing.assert_allclose(getattr(polynomials, f"{fit.name}_BELOW"), below, rtol=tolerance)
 
 
 def test_constants_are_the_digits_of_ln2_and_pi():

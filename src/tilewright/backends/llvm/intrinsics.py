@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from tilewright.backends.llvm.emission import Emission
 from tilewright.backends.llvm.faults import misuse
 from tilewright.backends.llvm.flags import NONE, REASSOCIATE, Flags, spelled
-from tilewright.backends.llvm.types import I1, I32, VOID, Kind, Type, widened
+from tilewright.backends.llvm.types import I1, I8, I16, I32, VOID, Kind, Type, widened
 from tilewright.backends.llvm.values import Value, constant
 
 UNARY_FLOAT = frozenset(
@@ -66,6 +66,14 @@ class Intrinsics(Emission):
         """Scales by 2**exponent. Becomes scalar library calls on targets below AVX-512: not for those."""
         name = f"llvm.ldexp.{a.type.mangled}.{exponent.type.mangled}"
         return self.intrinsic(name, a.type, (a, exponent))
+
+    def scalef(self, a: Value, exponent: Value) -> Value:
+        """AVX-512's instruction: scales a 512-bit vector by 2**exponent, whole numbers of the type of `a`."""
+        if a.type is not exponent.type or a.type.element.bits * a.type.lanes != 512:
+            raise misuse(f"scalef of {a.type} by {exponent.type}")
+        kind, mask = {32: ("ps", I16), 64: ("pd", I8)}[a.type.element.bits]
+        every, as_set = constant(mask, -1), constant(I32, 4)
+        return self.intrinsic(f"llvm.x86.avx512.mask.scalef.{kind}.512", a.type, (a, exponent, a, every, as_set))
 
     def is_fp_class(self, a: Value, mask: int) -> Value:
         """Whether `a` is in one of the classes of LLVM's bit mask (3 NaN, 516 infinity, 144 subnormal)."""

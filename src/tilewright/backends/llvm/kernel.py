@@ -22,7 +22,7 @@ from tilewright.ir.location import span_of
 from tilewright.ir.rewrite import Trace
 from tilewright.ir.rewrite import run_pipeline as run_tile_passes
 from tilewright.passes.pipelines import CANONICAL
-from tilewright.xir.passes.pipelines import CPU_PIPELINE, PassRecord, run_pipeline
+from tilewright.xir.passes.pipelines import CPU_PIPELINE, FAST_MATH, FAST_MATH_PIPELINE, PassRecord, run_pipeline
 from tilewright.xir.text import print_module
 
 _SCALING_BITS = 512  # vectors of this size are AVX-512's, which scales them by powers of two
@@ -38,6 +38,11 @@ class CpuReport:
     plan: Plan
     xir_passes: tuple[PassRecord, ...]
     schedule: Schedule
+
+    @property
+    def uses_fast_math(self) -> bool:
+        """Whether functions were expanded in the fast tier."""
+        return self.plan.fast_math and any(each.changed for each in self.xir_passes if each.name == FAST_MATH.name)
 
     def render(self) -> str:
         """All stages as text."""
@@ -113,7 +118,7 @@ def compile_kernel(
         )
     with during("lowering to XIR"):
         lowered = lower(tiles, decided)
-    records = run_pipeline(lowered.module, CPU_PIPELINE)
+    records = run_pipeline(lowered.module, FAST_MATH_PIPELINE if options.fast_math else CPU_PIPELINE)
     with during("emitting LLVM"):
         scheduled = schedule(lowered.module)
         source = emit_module(lowered.module, scheduled, scales=target.vector_bits == _SCALING_BITS)
@@ -132,6 +137,7 @@ def _compiled(
         "tasks": lowered.tasks,
         "threads": min(chosen.threads, max(1, lowered.tasks)),
         "scratch_bytes": report.schedule.scratch_bytes,
+        **({"vector_math": "fast"} if report.uses_fast_math else {}),
         **report.schedule.counters,
     }
     metadata = KernelMetadata(

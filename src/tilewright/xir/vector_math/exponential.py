@@ -6,12 +6,13 @@ from xdsl.ir import SSAValue
 from tilewright.xir.vector_math import polynomials
 from tilewright.xir.vector_math.formats import LOG2E, Lanes
 
-__all__ = ["erf", "exp", "exp2", "exp2_f64", "tanh", "tanh_f64"]
+__all__ = ["erf", "erf_f64", "exp", "exp2", "exp2_f64", "tanh", "tanh_f64"]
 
 _TANH_SERIES = 0.625  # below it the odd polynomial, above it the exponential is more accurate
 _TANH_ONE, _TANH_ONE_F64 = 9.125, 20.0  # from here on tanh rounds to 1
 _ERF_SERIES = 0.9275
-_ERF_ONE = 4.0
+_ERF_ONE, _ERF_ONE_F64 = 4.0, 5.94
+_ERFC_FAR, _ERFC_CENTER = 2.2, 4.0  # from here on the second polynomial, in the distance from there
 
 
 def exp(v: Lanes, x: SSAValue) -> SSAValue:
@@ -84,6 +85,18 @@ def erf(v: Lanes, x: SSAValue) -> SSAValue:
     exponent = v.horner(v.below(size, _ERF_ONE), [-c for c in polynomials.ERFC])
     far = _around(v, exponent, 1.0, -1.0)
     return _odd(v, x, size, _ERF_SERIES, near, far)
+
+
+def erf_f64(v: Lanes, x: SSAValue) -> SSAValue:
+    """As `erf`, with two polynomials for -log erfc. Within 1 unit in the last place."""
+    b = v.b
+    size = b.math(math.AbsFOp, x)
+    near = b.fma(v.horner(b.fmul(x, x), polynomials.ERF_F64), size, size)
+    bounded = v.below(size, _ERF_ONE_F64)
+    close = v.horner(bounded, [-c for c in polynomials.ERFC_F64])
+    distant = v.horner(b.fsub(bounded, v.real(_ERFC_CENTER)), [-c for c in polynomials.ERFC_FAR_F64])
+    exponent = b.select(b.fcmp("olt", bounded, v.real(_ERFC_FAR)), close, distant)
+    return _odd(v, x, size, _ERF_SERIES, near, _around(v, exponent, 1.0, -1.0))
 
 
 def _odd(v: Lanes, x: SSAValue, size: SSAValue, limit: float, near: SSAValue, far: SSAValue) -> SSAValue:

@@ -102,12 +102,21 @@ class Lanes:
         """`x`, or `limit` where x is below it; a NaN stays."""
         return self.b.select(self.b.fcmp("olt", x, self.real(limit)), self.real(limit), x)
 
+    def within(self, x: SSAValue, limit: float) -> SSAValue:
+        """`x` kept between -limit and limit; a NaN stays."""
+        return self.below(self.above(x, -limit), limit)
+
     def rounded(self, x: SSAValue, factor: float) -> tuple[SSAValue, SSAValue]:
         """`x * factor` rounded to an integer, as a float and as an integer."""
         b, magic = self.b, self.real(self.fmt.magic)
-        shifted = b.fadd(x, magic) if factor == 1.0 else b.fma(x, self.real(factor), magic)
+        shifted = self.nearest(x, factor)
         number = b.sub(b.bitcast(shifted, self.fmt.integer), self.int_(self.fmt.magic_bits))
         return b.fsub(shifted, magic), number
+
+    def nearest(self, x: SSAValue, factor: float) -> SSAValue:
+        """`x * factor` plus `magic`: the integer nearest to the product stands in the low bits."""
+        magic = self.real(self.fmt.magic)
+        return self.b.fadd(x, magic) if factor == 1.0 else self.b.fma(x, self.real(factor), magic)
 
     def power_of_two(self, n: SSAValue) -> SSAValue:
         """2**n for an integer n in the range of normal numbers."""

@@ -8,29 +8,29 @@ from xdsl.ir import SSAValue
 from tilewright.xir.vector_math import polynomials
 from tilewright.xir.vector_math.formats import INFINITY, LOG2E, NAN, Lanes
 
-__all__ = ["log", "log2", "log2_f64", "log_f64", "rsqrt"]
+__all__ = ["guarded", "log", "log2", "log2_f64", "log_f64", "rsqrt"]
 
 _LOG2E_HIGH, _LOG2E_LOW = polynomials.LOG2E_F32
 
 
 def log(v: Lanes, x: SSAValue) -> SSAValue:
     """With x = 2**e (1 + g): the sum of e ln 2 and the logarithm of 1 + g. Within 1 unit in the last place."""
-    return _guarded(v, x, _log_parts)
+    return guarded(v, x, _log_parts)
 
 
 def log_f64(v: Lanes, x: SSAValue) -> SSAValue:
     """As `log`, for float64, where 2 atanh(g / (2 + g)) converges faster. Within 1 unit in the last place."""
-    return _guarded(v, x, _log_parts_atanh)
+    return guarded(v, x, _log_parts_atanh)
 
 
 def log2(v: Lanes, x: SSAValue) -> SSAValue:
     """With x = 2**e (1 + g): the sum of e and the binary logarithm of 1 + g. Within 1 unit in the last place."""
-    return _guarded(v, x, _log2_parts)
+    return guarded(v, x, _log2_parts)
 
 
 def log2_f64(v: Lanes, x: SSAValue) -> SSAValue:
     """As `log2` for float64, from the natural logarithm of 1 + g. Within 2 units in the last place."""
-    return _guarded(v, x, _log2_parts_atanh)
+    return guarded(v, x, _log2_parts_atanh)
 
 
 def rsqrt(v: Lanes, x: SSAValue) -> SSAValue:
@@ -69,12 +69,11 @@ def _joined(v: Lanes, e: SSAValue, g: SSAValue, with_tail: Callable[[SSAValue], 
 
 def _log2_parts(v: Lanes, e: SSAValue, g: SSAValue) -> SSAValue:
     b = v.b
-    tail = b.fmul(v.horner(g, polynomials.LOG), b.fmul(g, g))
-    small = b.fma(g, v.real(_LOG2E_LOW), b.fmul(tail, v.real(_LOG2E_HIGH)))
+    small = b.fma(v.horner(g, polynomials.LOG2), b.fmul(g, g), b.fmul(g, v.real(_LOG2E_LOW)))
     return b.fadd(e, b.fma(g, v.real(_LOG2E_HIGH), small))
 
 
-def _guarded(v: Lanes, x: SSAValue, parts: Callable[[Lanes, SSAValue, SSAValue], SSAValue]) -> SSAValue:
+def guarded(v: Lanes, x: SSAValue, parts: Callable[[Lanes, SSAValue, SSAValue], SSAValue]) -> SSAValue:
     """Denormal numbers are scaled up first; infinities, NaN, zeros and negative numbers get their values last."""
     b, fmt = v.b, v.fmt
     tiny = b.fcmp("olt", x, v.real(fmt.smallest_normal))

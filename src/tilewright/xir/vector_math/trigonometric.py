@@ -15,11 +15,11 @@ from xdsl.ir import SSAValue
 from tilewright.xir.vector_math import polynomials
 from tilewright.xir.vector_math.formats import F32, F64, INFINITY, Lanes
 
-__all__ = ["cos", "sin"]
+__all__ = ["TWO_OVER_PI", "chosen", "cos", "reduced", "sin"]
 
+TWO_OVER_PI = 2 / pi
 _LARGE = 2.0**23
-_HALF_PI_HIGH, _HALF_PI_LOW = polynomials.HALF_PI_F64
-_WORDS = 9  # 32-bit words of polynomials.TWO_OVER_PI
+_HALF_PI_HIGH, _HALF_PI_LOW, _ = polynomials.HALF_PI_F64
 
 
 def sin(v: Lanes, x: SSAValue) -> SSAValue:
@@ -35,7 +35,7 @@ def cos(v: Lanes, x: SSAValue) -> SSAValue:
 def _turned(v: Lanes, x: SSAValue, quarters: int) -> SSAValue:
     """sin(x + quarters pi / 2)."""
     b, wide = v.b, Lanes(v.b, x, F64)
-    r, quadrant = _reduced(v, wide, x)
+    r, quadrant = reduced(v, x)
     quadrant = b.add(quadrant, wide.int_(quarters))
     square = b.fmul(r, r)
     sine = b.fma(b.fmul(r, square), wide.horner(square, polynomials.SIN), r)
@@ -51,12 +51,12 @@ def _has_bit(wide: Lanes, number: SSAValue, bit: int) -> SSAValue:
     return wide.b.cmp("ne", wide.b.and_(number, wide.int_(bit)), wide.int_(0))
 
 
-def _reduced(v: Lanes, wide: Lanes, x: SSAValue) -> tuple[SSAValue, SSAValue]:
+def reduced(v: Lanes, x: SSAValue) -> tuple[SSAValue, SSAValue]:
     """The pair r, n with x = n pi / 2 + r: r in about [-pi / 4, pi / 4] as float64, n as i64 modulo 4."""
-    b = v.b
+    b, wide = v.b, Lanes(v.b, x, F64)
     large = b.fcmp("oge", b.math(math.AbsFOp, x), v.real(_LARGE))
     value = b.extf(x, f64)
-    n, quadrant = wide.rounded(value, 2 / pi)
+    n, quadrant = wide.rounded(value, TWO_OVER_PI)
     r = b.fma(n, wide.real(-_HALF_PI_LOW), b.fma(n, wide.real(-_HALF_PI_HIGH), value))
     with b.if_(b.fold_lanes("ori", large), [wide.kind, wide.integers]) as branch:
         far_r, far_quadrant = _reduced_large(v, wide, x)
@@ -96,7 +96,7 @@ def _window(wide: Lanes, e: SSAValue) -> tuple[SSAValue, SSAValue]:
     """128 bits of 2**e * 2 / pi, the first 32 of them before the point; integer bits further up are multiples of 4."""
     b = wide.b
     which, shift = b.shrui(e, wide.int_(5)), b.and_(e, wide.int_(31))
-    pieces = [_chosen(wide, which, [_pair(group + 2 * part) for group in range(4)]) for part in range(3)]
+    pieces = [chosen(wide, which, [_pair(group + 2 * part) for group in range(4)]) for part in range(3)]
     back = b.sub(wide.int_(63), shift)
     joined = [
         b.or_(b.shl(first, shift), b.shrui(b.shrui(second, wide.int_(1)), back)) for first, second in pairwise(pieces)
@@ -104,7 +104,8 @@ def _window(wide: Lanes, e: SSAValue) -> tuple[SSAValue, SSAValue]:
     return joined[0], joined[1]
 
 
-def _chosen(wide: Lanes, which: SSAValue, values: list[int]) -> SSAValue:
+def chosen(wide: Lanes, which: SSAValue, values: list[int]) -> SSAValue:
+    """The value of the number that `which` is; the last one beyond."""
     b = wide.b
     chosen = wide.int_(values[-1])
     for number in reversed(range(len(values) - 1)):
@@ -114,4 +115,4 @@ def _chosen(wide: Lanes, which: SSAValue, values: list[int]) -> SSAValue:
 
 def _pair(first: int) -> int:
     """Words first - 1 and first of 2 / pi, counted from 0 behind the point; word -1 is the integer part, 0."""
-    return (polynomials.TWO_OVER_PI >> (32 * (_WORDS - 1 - first))) & ((1 << 64) - 1)
+    return (polynomials.TWO_OVER_PI >> (polynomials.TWO_OVER_PI_BITS - 32 * (first + 1))) & ((1 << 64) - 1)

@@ -13,6 +13,7 @@ from tilewright.backends.llvm.emit.emitter import Emitter, Rules, type_of
 from tilewright.backends.llvm.emit.represent import constant_value, is_storage_float
 from tilewright.backends.llvm.flags import NONE, Flags
 from tilewright.backends.llvm.text import Function
+from tilewright.backends.llvm.types import I32, I64, widened
 from tilewright.backends.llvm.values import Value, constant
 from tilewright.xir import ops
 from tilewright.xir.builder import CMPF, CMPI
@@ -140,15 +141,23 @@ def _scale(cx: Emitter, op: Operation) -> None:
     """By one instruction, or in two steps: half of the exponent each, so that only the second product is rounded."""
     value, exponent = cx.values(op.operands)
     bits = value.type.element.bits
+    real = exponent.type is value.type
     if cx.scales and bits * value.type.lanes == _SCALED_BITS:
-        cx.define(op.results[0], cx.f.ldexp(value, exponent))
+        cx.define(op.results[0], (cx.f.scalef if real else cx.f.ldexp)(value, exponent))
         return
     f, mantissa = cx.f, {32: 23, 64: 52}[bits]
+    exponent = _whole(cx, exponent, mantissa) if real else exponent
     half = f.ashr(exponent, constant(exponent.type, 1))
     for part in (half, f.sub(exponent, half)):
         biased = f.add(part, constant(exponent.type, (1 << (bits - mantissa - 2)) - 1))
         value = f.fmul(value, f.bitcast(f.shl(biased, constant(exponent.type, mantissa)), value.type))
     cx.define(op.results[0], value)
+
+
+def _whole(cx: Emitter, number: Value, mantissa: int) -> Value:
+    """A whole number in the low bits of an integer, those that shifts into an exponent keep."""
+    wide = widened({23: I32, 52: I64}[mantissa], number.type)
+    return cx.f.bitcast(cx.f.fadd(number, constant(number.type, 1.5 * 2.0**mantissa)), wide)
 
 
 def _constant(cx: Emitter, op: Operation) -> None:

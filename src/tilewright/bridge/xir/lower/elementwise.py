@@ -242,8 +242,10 @@ def _abs(b: XirBuilder, dtype: type[DType], operands: Sequence[SSAValue]) -> SSA
 
 @lowers(ops.SigmoidOp)
 def _sigmoid(b: XirBuilder, _dtype: type[DType], operands: Sequence[SSAValue]) -> SSAValue:
-    one = b.const(operands[0].type, 1)
-    return b.fdiv(one, b.fadd(one, b.math(xmath.ExpOp, b.fneg(operands[0]))))
+    """With e = exp(x) it is e / (1 + e), as exact as e where it is small. From 40 on that is 1 in every format."""
+    x, limit, one = operands[0], b.const(operands[0].type, 40), b.const(operands[0].type, 1)
+    e = b.math(xmath.ExpOp, b.select(b.fcmp("ogt", x, limit), limit, x))
+    return b.fdiv(e, b.fadd(e, one))
 
 
 @lowers(ops.IsNanOp)
