@@ -260,3 +260,43 @@ def carried_operands(A: ConstView2[f32], B: ConstView2[f32], C: View2[f32]):
 KERNELS["a carried operand replaced before the sums are used"] = carried_operands.capture(
     tensor_shape(5, 7), tensor_shape(7, 18), tensor_shape(5, 18)
 )
+
+
+@tile.kernel
+def forked(
+    A: ConstView2[f32], B: ConstView2[f32], R: ConstView2[f32], C: View2[f32], D: View2[f32], *, seen: bool = False
+):
+    """What follows the product reads it several times and becomes one value; `seen` stores a part of the way, too."""
+    m, n, k = axis("m", C.shape[0]), axis("n", C.shape[1]), axis("k", A.shape[1])
+    for _ in parallel(shape(1)):
+        x = mma(A[coord(0, 0), shape(m, k)], B[coord(0, 0), shape(k, n)], zeros(f32, shape(m, n)))
+        y = x * 0.5 + R[coord(0, 0), shape(m, n)]
+        part = tile.where(y > 0.25, y * y, tile.abs(x))
+        if seen:
+            D.at(coord(0, 0), shape(m, n)).store(part)
+        last = cast(f32, cast(f16, part)) * y - tile.minimum(x, part) + tile.maximum(y, x * y)
+        C.at(coord(0, 0), shape(m, n)).store(last)
+
+
+def _forked(rows: int, columns: int, depth: int, *, seen: bool) -> Kernel:
+    c = tensor_shape(rows, columns)
+    return forked.capture(tensor_shape(rows, depth), tensor_shape(depth, columns), c, c, c, seen=seen)
+
+
+KERNELS["a product read on several ways to one value"] = _forked(19, 53, 7, seen=False)
+KERNELS["a product read on several ways, one of them stored"] = _forked(19, 53, 7, seen=True)
+KERNELS["one row read on several ways to one value"] = _forked(1, 37, 3, seen=False)
+
+
+@tile.kernel
+def onto_itself(A: ConstView2[f32], B: ConstView2[f32], C: View2[f32]):
+    m, n, k = axis("m", C.shape[0]), axis("n", C.shape[1]), axis("k", A.shape[1])
+    for _ in parallel(shape(1)):
+        x = mma(A[coord(0, 0), shape(m, k)], B[coord(0, 0), shape(k, n)], zeros(f32, shape(m, n)))
+        old = C[coord(0, 0), shape(m, n)]
+        C.at(coord(0, 0), shape(m, n)).store(x * old + tile.maximum(x, old) * (x - old) + tile.minimum(x * x, old))
+
+
+KERNELS["a product read on several ways, over what they read"] = onto_itself.capture(
+    tensor_shape(10, 9), tensor_shape(9, 50), tensor_shape(10, 50)
+)

@@ -10,9 +10,10 @@ from typing import Any, TypeVar, overload
 from xdsl.ir import Block, SSAValue
 from xdsl.ir import Region as Body
 
+from tilewright.core.codes.capture import REGION_POLICY
 from tilewright.core.codes.types import EMPTY_FOLD, NO_SUCH_AXIS
 from tilewright.core.dtypes import DType
-from tilewright.core.errors import TileTypeError
+from tilewright.core.errors import CaptureError, TileTypeError
 from tilewright.core.source import user_span
 from tilewright.ir.attrs import Policy
 from tilewright.ir.ops.regions import ReduceOp, YieldOp
@@ -55,10 +56,10 @@ def reduce(
 
     With a reducer of your own several tiles may be folded together, and the result is what `reducer(...)` says.
     Raises TileTypeError: TW214 for an axis the tile lacks, TW215 for the maximum or minimum of nothing, TW225 and TW226
-    for a reducer of your own; CaptureError (TW130) for an unknown policy.
+    for a reducer of your own; CaptureError (TW130) for an unknown policy and for what is no reducer.
     """
     axes = as_axes(axis)
-    kind = checked_policy(policy)
+    kind = _checked("reduce", reducer, policy)
     if isinstance(reducer, StateReducer):
         return fold_states(_sources("reduce", tile, axes), axes, reducer, kind)
     source = typed(tile, "reduce")
@@ -70,23 +71,35 @@ def reduce(
 
 
 def as_axes(axis: Axes) -> tuple[Axis, ...]:
-    """One axis or several, as a tuple."""
-    return (axis,) if isinstance(axis, Axis) else tuple(axis)
+    """One axis or several, as a tuple; `check_axes` looks at what is neither."""
+    return tuple(axis) if isinstance(axis, Sequence) else (axis,)
+
+
+def _checked(op: str, reducer: object, policy: Policy | str) -> Policy:
+    if not isinstance(reducer, Reducer | StateReducer):
+        what, reason = f"{op} with {reducer!r}", "a reducer says how two elements merge, and what stands for none"
+        remedy = "use add, maximum, minimum, ... or write one with @tile.reducer; it comes after the axis"
+        raise CaptureError(REGION_POLICY.at(user_span(), what=what, reason=reason, remedy=remedy))
+    return checked_policy(policy)
 
 
 def check_axes(op: str, tile: StagedBase, axes: Sequence[Axis]) -> None:
     """Raises TileTypeError (TW214) for an axis that the tile lacks, or that is no axis at all."""
     for axis in axes:
-        if not isinstance(axis, Axis) or tile.space.extent_of(axis.dim) is None:  # pyright: ignore[reportUnnecessaryIsInstance]
+        if not _has(tile, axis):
             shown = f"`{axis.label}`" if isinstance(axis, Axis) else repr(axis)  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TileTypeError(NO_SUCH_AXIS.at(user_span(), op=op, axis=shown, tile=tile.describe()))
+
+
+def _has(tile: StagedBase, axis: object) -> bool:
+    return isinstance(axis, Axis) and tile.space.extent_of(axis.dim) is not None
 
 
 def _sources(op: str, tiles: Tiles, axes: Sequence[Axis]) -> list[StagedBase]:
     """The tiles that are folded together; every axis is in one of them (TW214)."""
     sources = [typed(tile, op) for tile in (tiles if isinstance(tiles, tuple | list) else (tiles,))]
     for axis in axes:
-        holder = next((each for each in sources if each.space.extent_of(axis.dim) is not None), sources[0])
+        holder = next((each for each in sources if _has(each, axis)), sources[0])
         check_axes(op, holder, (axis,))
     return sources
 
@@ -154,9 +167,9 @@ def scan(
     `fold_right` begins anew at every element, so that n elements take n (n + 1) / 2 steps.
 
     Raises TileTypeError: TW214 for an axis the tile lacks, TW225 and TW226 for a reducer of your own; CaptureError
-    (TW130) for an unknown policy.
+    (TW130) for an unknown policy and for what is no reducer.
     """
-    kind = checked_policy(policy)
+    kind = _checked("scan", reducer, policy)
     if isinstance(reducer, StateReducer):
         sources = _sources("scan", tile, (axis,))
         return scan_states(sources, axis, reducer, kind, exclusive=exclusive, reverse=reverse)

@@ -222,6 +222,19 @@ def test_softmax_of_a_row_masked_entirely_is_zeros() -> None:
     assert np.allclose(rows[1:].sum(axis=1), 1)
 
 
+def test_axes_and_reducers_are_not_mixed_up() -> None:
+    minus = tile.reducer(state=f32, identity=0, merge=lambda a, b: a - b, associative=False, commutative=False)
+    anything: Any = tile
+    with pytest.raises(CaptureError, match="reduce with"):
+        capture(lambda x, m, n: anything.reduce(x, tile.add, n))
+    with pytest.raises(TileTypeError, match="reduce over 1, which is no axis"):
+        capture(lambda x, m, n: anything.reduce(x, 1, minus))
+    with pytest.raises(CaptureError, match="reduce with"):
+        capture(lambda x, m, n: anything.reduce(x, n, n))
+    with pytest.raises(CaptureError, match="scan with 5"):
+        capture(lambda x, m, n: anything.scan(x, n, 5))
+
+
 def test_gelu_knows_two_forms() -> None:
     with pytest.raises(CaptureError, match="gelu by 'sigmoid'"):
         capture(lambda x, m, n: tile.gelu(x, "sigmoid"))

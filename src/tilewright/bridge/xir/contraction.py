@@ -4,7 +4,7 @@ Roles come from dimension identity, lanes from what is cheapest to read; then ho
 blocks.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from xdsl.ir import Operation, SSAValue
@@ -132,38 +132,66 @@ def plan_contraction(op: MmaOp, setting: Setting) -> Outcome:
 
 
 def _sink_of(op: MmaOp, setting: Setting) -> _Sink:
-    """Follow single uses by elementwise operations of the same axes, up to a store that needs no guard."""
-    value, absorbed = op.result, list[Operation]()
-    while True:
-        user = _reader(value)
-        if user is None or user.parent is not op.parent or user in setting.absorbed:
+    """Follow elementwise operations of the same axes that only the product feeds, as far as one value comes out of
+    them, up to a store that needs no guard.
+    """
+    best, value, absorbed = _Sink(op, op.result, ()), op.result, list[Operation]()
+    for user in _readers(op):
+        if user in setting.absorbed:
             break
-        if isinstance(user, StoreOp) and user.value is value and _may_end_in(user, op, setting):
-            return _Sink(user, value, (*absorbed, user))
-        if not isinstance(user, elementwise.ElementwiseOp | MapOp) or not _fits(user.results[0], op):
+        if isinstance(user, StoreOp) and user.value is value and _feeds_only(op, [*absorbed, user]):
+            return _Sink(user, value, (*absorbed, user)) if _may_end_in(user, op, setting) else best
+        if not (isinstance(user, elementwise.ElementwiseOp) or _turns(user)) or not _same_axes(user.results[0], op):
             break
         absorbed.append(user)
         value = user.results[0]
-    return _Sink(op, value, ()) if not absorbed else _Sink(absorbed[-1], value, tuple(absorbed))
+        if _fits(value, op) and _feeds_only(op, absorbed):
+            best = _Sink(user, value, tuple(absorbed))
+    return best
 
 
-def _reader(value: SSAValue) -> Operation | None:
-    """The only operation that reads a tile; a map that does nothing but turn its axes counts as one."""
-    user = value.get_user_of_unique_use()
-    around = None if user is None else user.parent_op()
-    if not isinstance(user, ExtractOp) or not isinstance(around, MapOp):
-        return user
-    own = [
-        around.body.block.args[around.space.dims.index(dim)] for dim in space_of(value).dims if dim in around.space.dims
-    ]
-    alone = [op.name for op in around.body.block.ops] == [user.name, YieldOp.name] and len(around.results) == 1
-    return around if alone and own == list(user.coords) else user
+def _readers(op: MmaOp) -> Iterator[Operation]:
+    """What depends on a product in its own block, in order."""
+    reached = {op.result}
+    for user in _following(op):
+        if any(operand in reached for inner in user.walk() for operand in inner.operands):
+            reached.update(user.results)
+            yield user
+
+
+def _following(op: Operation) -> Iterator[Operation]:
+    following = op.next_op
+    while following is not None:
+        yield following
+        following = following.next_op
+
+
+def _feeds_only(op: MmaOp, absorbed: list[Operation]) -> bool:
+    """Whether nothing else reads the product, or anything that is computed from it before the last operation."""
+    inside = set(absorbed)
+    values = [op.result, *(item.results[0] for item in absorbed[:-1])]
+    return all(use.operation in inside or use.operation.parent_op() in inside for value in values for use in value.uses)
+
+
+def _turns(op: Operation) -> bool:
+    """Whether a map does nothing but turn the axes of one tile."""
+    if not isinstance(op, MapOp) or [inner.name for inner in op.body.block.ops] != [ExtractOp.name, YieldOp.name]:
+        return False
+    extract = op.body.block.first_op
+    if not isinstance(extract, ExtractOp) or len(op.results) != 1:
+        return False
+    dims = space_of(extract.tile).dims
+    own = [op.body.block.args[op.space.dims.index(dim)] for dim in dims if dim in op.space.dims]
+    return own == list(extract.coords)
+
+
+def _same_axes(result: SSAValue, op: MmaOp) -> bool:
+    return is_tile(result) and set(space_of(result).axes) == set(space_of(op.result).axes)
 
 
 def _fits(result: SSAValue, op: MmaOp) -> bool:
-    """The same axes in any order and the same element type, so that one vector of sums becomes one of results."""
-    axes, own = space_of(result).axes, space_of(op.result).axes
-    return set(axes) == set(own) and element_of(result) == element_of(op.result)
+    """Whether one vector of sums becomes one of results."""
+    return _same_axes(result, op) and element_of(result) == element_of(op.result)
 
 
 def _may_end_in(store: StoreOp, op: MmaOp, setting: Setting) -> bool:

@@ -7,7 +7,7 @@ from tilewright.core.errors import CaptureError
 from tilewright.core.source import user_span
 from tilewright.ir.ops.elementwise import MaxOp, MinOp
 from tilewright.lang.library.operands import widened
-from tilewright.lang.math import V, abs, erf, exp, log, sigmoid, tanh, where
+from tilewright.lang.math import V, abs, erf, exp, log, sigmoid, where
 from tilewright.lang.operations import binary, typed
 from tilewright.lang.values import Number, wrap_like
 
@@ -50,9 +50,9 @@ def gelu(x: V, approximate: str = "erf") -> V:
     """
     wide = widened(x, "gelu")
     if approximate == "erf":
-        share = erf(wide * math.sqrt(0.5)) + 1.0
+        share = (erf(wide * math.sqrt(0.5)) + 1.0) * 0.5
     elif approximate == "tanh":
-        share = tanh((wide + wide * wide * wide * 0.044715) * math.sqrt(2 / math.pi)) + 1.0
+        share = sigmoid((wide + wide * wide * wide * 0.044715) * math.sqrt(8 / math.pi))  # as (1 + tanh of half) / 2
     else:
         reason = "the exact form uses erf; the approximation by tanh gives other digits"
         raise CaptureError(
@@ -60,7 +60,7 @@ def gelu(x: V, approximate: str = "erf") -> V:
                 user_span(), what=f"gelu by {approximate!r}", reason=reason, remedy='use gelu(x) or gelu(x, "tanh")'
             )
         )
-    return (wide * 0.5 * share).astype(x.dtype)
+    return (wide * share).astype(x.dtype)
 
 
 def clamp(x: V, low: Number | None = None, high: Number | None = None) -> V:

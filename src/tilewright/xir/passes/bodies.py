@@ -18,6 +18,11 @@ class Body:
     block: Block
     captured: tuple[SSAValue, ...]
 
+    @property
+    def length(self) -> int:
+        """How many operations it has."""
+        return len(self.block.ops)
+
     def write(self, b: XirBuilder, arguments: Sequence[SSAValue], captured: Mapping[SSAValue, SSAValue]) -> SSAValue:
         """The operations of the body at the insertion point; the value it yields."""
         values = {**captured, **dict(zip(self.block.args, arguments, strict=True))}

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from tilewright.xir import ops
 from tilewright.xir.builder import XirBuilder
@@ -17,6 +17,8 @@ from tilewright.xir.rewrite import erase, function_of, root_of
 from tilewright.xir.types import buffer_type
 
 __all__ = ["ExpandContract"]
+
+_WRITTEN_OUT = 8  # operations after the sums that are written once for every vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,10 +190,12 @@ class _Expansion:
     def __init__(self, builder: XirBuilder, functions: _Functions, product: _Product) -> None:
         self._b, self._functions, self._product = builder, functions, product
         self._panels = _blocked(product.n, product.tile.vectors * product.tile.lanes)
+        long = product.finish is not None and product.finish[0].length > _WRITTEN_OUT
         live = product.packed if product.k and product.n and product.m else 0
         self._at_once = product.m > product.row_block  # panels that are read once are made one by one, and stay in L1
         self._packed = self._scratch() if live >= 1 else None
         self._packed_rows = self._scratch_of_rows() if live >= 2 else None
+        self._aside = self._allocated(buffer_type(product.c.buffer).element, product.tile.volume) if long else None
 
     def write(self) -> None:
         """Blocks of k one after the other: the first starts the chains, the last ends them."""
@@ -223,13 +227,18 @@ class _Expansion:
 
     def _panels_for(self, matrix: _Matrix, extent: int, width: int, lanes: int) -> Panels:
         depth = min(self._product.k, self._product.k_block)
-        op = AllocOp(buffer_type(matrix.buffer).element, -(-extent // width) * width * depth)
+        buffer = self._allocated(buffer_type(matrix.buffer).element, -(-extent // width) * width * depth)
+        return Panels(buffer, extent, width, depth, lanes)
+
+    def _allocated(self, element: Attribute, size: int) -> SSAValue:
+        """Scratch for so many elements, at the top of the function."""
+        op = AllocOp(element, size)
         op.location = self._b.place
         top = function_of(self._b.block)
         first = top.first_op
         if first is not None:
             top.insert_op_before(op, first)
-        return Panels(op.buffer, extent, width, depth, lanes)
+        return op.buffer
 
     def _block_of_k(self, depth: _Depth) -> None:
         p, b = self._product, self._b
@@ -303,9 +312,11 @@ class _Expansion:
             folds=p.folds,
             start=p.start if depth.starts else None,
             finish=p.finish if depth.ends else None,
+            aside=buffer_type(self._aside) if self._aside is not None and depth.ends and tile.rows > 1 else None,
         )
         arguments = [left, left_index, right, right_index, *self._at(p.c, row, column)]
         arguments += [b.i64(depth.length), row, column, *kernel.captured()]
+        arguments += [] if kernel.aside is None or self._aside is None else [self._aside]
         if self._is_single():
             kernel.write(b, arguments)
         else:

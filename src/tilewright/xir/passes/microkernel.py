@@ -26,6 +26,10 @@ class Tile:
     lanes: int
     last: int = 0
 
+    @property
+    def volume(self) -> int:
+        return self.rows * self.vectors * self.lanes
+
     def cut(self, rows: int, columns: int, *, narrow: bool) -> "Tile":
         """The tile for fewer rows or columns: fewer vectors; a single one may become narrower if `narrow`."""
         vectors = -(-columns // self.lanes)
@@ -40,7 +44,8 @@ class Microkernel:
     `unsigned`: whether the integers of A, and those of B, are. `folds`: loops around the one along k, by extent and
     strides of A and B. `whole_b` says that vectors of B may be read past the edge of C (packed panels are padded).
     `start` and `finish` are bodies for full vectors and for the last one, or None: then the chain starts from zero or
-    from C, and is stored as it is.
+    from C, and is stored as it is. With memory `aside`, `finish` is written once for each vector of a row, not of the
+    tile: the sums wait there for a loop over the rows.
     """
 
     tile: Tile
@@ -52,13 +57,15 @@ class Microkernel:
     folds: tuple[tuple[int, int, int], ...] = ()
     start: tuple[Body, Body] | None = None
     finish: tuple[Body, Body] | None = None
+    aside: BufferType | None = None
 
     def argument_types(self) -> list[Attribute]:
         """For A, B and C a buffer and the index of its first element; the length of the chains; for bodies row, column
-        and what they capture.
+        and what they capture; a buffer for sums that are set aside.
         """
         matrices = [kind for buffer in self.buffers for kind in (buffer, I64)]
-        return [*matrices, I64, I64, I64, *(value.type for value in self.captured())]
+        aside = [] if self.aside is None else [self.aside]
+        return [*matrices, I64, I64, I64, *(value.type for value in self.captured()), *aside]
 
     def captured(self) -> list[SSAValue]:
         """The values from outside that the bodies use, each once."""
@@ -93,7 +100,9 @@ class _Writer:
         self._b, self._kernel, self._tile = b, kernel, kernel.tile
         self._a, _, self._bm, _, self._c, self._c_index = arguments[:6]
         self._depth, self._row, self._column = arguments[6:9]
-        self._captured = dict(zip(kernel.captured(), arguments[9:], strict=True))
+        captured = kernel.captured()
+        self._captured = dict(zip(captured, arguments[9 : 9 + len(captured)], strict=True))
+        self._aside = arguments[-1]
         lanes, last = self._tile.lanes, self._tile.last
         self._edge = b.const_lanes(I1, [lane < last for lane in range(lanes)]) if last else None
 
@@ -147,8 +156,22 @@ class _Writer:
         return result
 
     def finish(self, sums: Sequence[SSAValue]) -> None:
+        if self._kernel.aside is not None:
+            self._finish_by_rows(sums)
+            return
         remaining = iter(sums)
         self._over_c(lambda index, row, vector: self._finished(next(remaining), index, row, vector))
+
+    def _finish_by_rows(self, sums: Sequence[SSAValue]) -> None:
+        b, lanes, (*_, c_row, c_column) = self._b, self._tile.lanes, self._kernel.strides
+        for number, value in enumerate(sums):
+            b.store(value, self._aside, b.i64(number * lanes))
+        width = self._tile.vectors * lanes
+        with b.for_(0, self._tile.rows, 1) as loop:
+            for vector in range(self._tile.vectors):
+                value = b.load(self._aside, b.add(b.mul(loop.index, width), vector * lanes), lanes)
+                index = b.add(self._c_index, b.add(b.mul(loop.index, c_row), vector * lanes * c_column))
+                self._finished(value, index, loop.index, vector)
 
     def _right(self, index: SSAValue, stride: int, vector: int) -> SSAValue:
         if self._kernel.whole_b:
@@ -170,7 +193,7 @@ class _Writer:
     def _mask(self, vector: int) -> SSAValue | None:
         return self._edge if self._is_edge(vector) else None
 
-    def _body(self, pair: tuple[Body, Body], row: int, vector: int, *values: SSAValue) -> SSAValue:
+    def _body(self, pair: tuple[Body, Body], row: int | SSAValue, vector: int, *values: SSAValue) -> SSAValue:
         """A body at one vector of C."""
         b = self._b
         at = (b.add(self._row, row), b.add(self._column, vector * self._tile.lanes))
@@ -182,7 +205,7 @@ class _Writer:
             return self._b.const(vector_of(self._kernel.accumulator, self._tile.lanes), 0)
         return self._body(pair, row, vector)
 
-    def _finished(self, value: SSAValue, index: SSAValue, row: int, vector: int) -> None:
+    def _finished(self, value: SSAValue, index: SSAValue, row: int | SSAValue, vector: int) -> None:
         pair = self._kernel.finish
         self._store(value if pair is None else self._body(pair, row, vector, value), index, vector)
 

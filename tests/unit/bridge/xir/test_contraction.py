@@ -296,3 +296,37 @@ def test_two_products_that_want_an_operand_along_two_axes_both_read_it() -> None
     assert {label_of(kernel, first.lane), label_of(kernel, second.lane)} <= {"n", "k", "m"}
     shared_buffers = [item for item in decisions.storages.values() if len(item.dims) == 2 and item.extents == (16, 16)]
     assert len(shared_buffers) == 1
+
+
+@tile.kernel
+def followed(A: ConstView2[f32], B: ConstView2[f32], C: View2[f32], S: View2[f32], *, how: str):
+    m, n, k, one = axis("m", C.shape[0]), axis("n", C.shape[1]), axis("k", A.shape[1]), axis("one", 1)
+    for _ in parallel(shape(1)):
+        x = mma(A[coord(0, 0), shape(m, k)], B[coord(0, 0), shape(k, n)], zeros(f32, shape(m, n)))
+        y = x * 2.0
+        z = tile.maximum(y, x)
+        if how == "folded too":
+            total = tile.reduce(y, n, tile.add)
+            S.at(coord(0, 0), shape(m, one)).store(tile.map(f32, shape(m, one), lambda p: total.at(coord(p.index(m)))))
+        if how == "stored too":
+            S.at(coord(0, 0), shape(m, n)).store(y)
+        C.at(coord(0, 0), shape(m, n)).store(z * y + x if how == "forked" else z * y)
+
+
+def sink_of(how: str) -> tuple[str, int]:
+    """Which operation a product ends in, and how many tiles have a buffer."""
+    kernel = followed.capture(*[tensor_shape(32, 32)] * 4, how=how)
+    made = planned(kernel, ELEMENT)
+    (item,) = contracts_of(kernel, made)
+    names = {position: op.name for op, position in structure_of(kernel.op).position.items()}
+    return names[item.sink], sum(place.storage is not None for place in made.decisions.places.values())
+
+
+def test_ways_that_meet_again_are_computed_in_registers() -> None:
+    assert sink_of("forked") == ("tile.store", 0)
+    assert sink_of("plain") == ("tile.store", 0)
+
+
+@pytest.mark.parametrize("how", ["folded too", "stored too"])
+def test_a_product_ends_before_what_something_else_reads(how: str) -> None:
+    assert sink_of(how)[0] == "tile.mma"
