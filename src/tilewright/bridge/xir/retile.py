@@ -30,9 +30,10 @@ from tilewright.passes.erase_dead_code import EraseDeadCode
 from tilewright.passes.fold_constants import FoldConstants
 from tilewright.passes.guard_iterations import GuardIterations
 from tilewright.passes.merge_equal_values import MergeEqualValues
+from tilewright.passes.split_loops import SplitLoops
 from tilewright.passes.strip_axis import StripAxis, why_not_strippable
 
-__all__ = ["FORGET_BLOCKS", "assumed_disjoint", "keeps_tiles", "retile", "strips"]
+__all__ = ["AFTER_STRIPS", "FORGET_BLOCKS", "assumed_disjoint", "keeps_tiles", "retile", "strips"]
 
 FORGET_BLOCKS: tuple[TilePass, ...] = (
     DecideComparisons(),  # first: a condition that always holds is nothing to wait for
@@ -45,6 +46,7 @@ FORGET_BLOCKS: tuple[TilePass, ...] = (
 )
 AFTER_STRIPS: tuple[TilePass, ...] = (
     FoldConstants(),
+    SplitLoops(),  # in the final tiles, and before what it decides is dropped
     DecideComparisons(),  # in the final tiles, whose blocks may all lie inside
     MergeEqualValues(),
     EraseDeadCode(),
