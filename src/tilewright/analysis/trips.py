@@ -1,4 +1,4 @@
-"""What a loop need not ask in all of its iterations: bounds and comparisons that its first or its last ones decide."""
+"""What a region need not ask everywhere: bounds and comparisons that its first or its last iterations decide."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -19,10 +19,11 @@ __all__ = ["Guard", "guards_of"]
 class Guard:
     """A condition that the intervals of indices decide for the iterations 0 ... before - 1 and for after ... trips - 1.
 
-    `elements` is how often an iteration asks.
+    `axis` is that of the view whose bound it is, and `elements` how often an iteration asks.
     """
 
     op: Operation
+    axis: int | None
     before: int
     after: int
     elements: int
@@ -32,10 +33,10 @@ class Guard:
         return self.elements * ((at if at <= self.before else 0) + (trips - at if at >= self.after else 0))
 
 
-def guards_of(loop: RegionOp) -> Iterator[Guard]:
-    """The conditions that some, but not all, iterations along the first axis of a loop decide."""
-    index, trips = loop.indices[0], loop.space.extents[0]
-    for op, elements, holds in _conditions(loop):
+def guards_of(region: RegionOp, place: int = 0) -> Iterator[Guard]:
+    """The conditions that some, but not all, iterations along one axis of a region decide."""
+    index, trips = region.indices[place], region.space.extents[place]
+    for op, axis, elements, holds in _conditions(region):
 
         def over(first: int, end: int, holds: Callable[[Given], bool] = holds) -> bool:
             return holds({index: Interval(first, end - 1)})
@@ -45,18 +46,18 @@ def guards_of(loop: RegionOp) -> Iterator[Guard]:
         before = _most(trips, lambda count, over=over: over(0, count))
         after = trips - _most(trips, lambda count, over=over: over(trips - count, trips))
         if before or after < trips:
-            yield Guard(op, before, after, elements)
+            yield Guard(op, axis, before, after, elements)
 
 
-def _conditions(loop: RegionOp) -> Iterator[tuple[Operation, int, Callable[[Given], bool]]]:
+def _conditions(region: RegionOp) -> Iterator[tuple[Operation, int | None, int, Callable[[Given], bool]]]:
     """Every bound and every comparison: where it stands, how many elements ask, and whether it is decided."""
-    for op in loop.body.block.walk():
+    for op in region.body.block.walk():
         if isinstance(op, LoadOp | StoreOp):
             tile = op.result if isinstance(op, LoadOp) else op.value
             for axis in range(len(op.origin)):
-                yield op, space_of(tile).volume, lambda given, op=op, axis=axis: is_inside_along(op, axis, given)
+                yield op, axis, space_of(tile).volume, lambda given, op=op, axis=axis: is_inside_along(op, axis, given)
         elif isinstance(op, CompareOp):
-            yield op, space_of(op.result).volume, lambda given, op=op: decided(op, given) is not None
+            yield op, None, space_of(op.result).volume, lambda given, op=op: decided(op, given) is not None
 
 
 def _most(trips: int, holds: Callable[[int], bool]) -> int:

@@ -31,12 +31,13 @@ class SplitLoops(TilePass):
     Rewrites: `%y = serial g:16 (%x = %i) { load A[g * 64] }` with 1000 elements in A →
         `%z = serial g:15 (%x = %i) { load A[g * 64] }; %y = serial h:1 (%x = %z) { load A[(h + 15) * 64] }`.
     Declines when: the loop is a fold whose order is its own; it holds no product, whose operands could then be read
-        in place; or a launch would be spared fewer than `least` questions, one for each element of a guarded tile, and
-        all of the body compiled twice for them.
+        in place; a launch would be spared fewer than `least` questions, one for each element of a guarded tile; or
+        the loop has more than `most` operations, since all of them are compiled twice.
     """
 
     name: ClassVar[str] = "split-loops"
     least: int = 1 << 18
+    most: int = 60  # attention has 50, and the code of both loops three quarters of what one function may have
 
     def apply(self, module: ModuleOp, rewriter: TileRewriter) -> None:
         for kernel in [op for op in module.walk() if isinstance(op, KernelOp)]:
@@ -54,8 +55,11 @@ class SplitLoops(TilePass):
         if isinstance(outcome, Declined):
             rewriter.note(f"{where} stays whole: {outcome.reason}")
             return
-        lines = ", ".join(str(line) for line in sorted({span_of(guard.op).line for guard in guards}))
-        rewriter.note(f"{where} of {loop.space.extents[0]} is cut before {outcome}, for the guards of line {lines}")
+        trips = loop.space.extents[0]
+        lines = sorted({span_of(guard.op).line for guard in guards if guard.spared(outcome, trips)})
+        rewriter.note(
+            f"{where} of {trips} is cut before {outcome}, for the guards of line {', '.join(map(str, lines))}"
+        )
         _rewrite(kernel, loop, outcome, rewriter)
 
     def _cut(self, loop: CarryingOp, guards: list[Guard]) -> int | Declined:
@@ -63,7 +67,12 @@ class SplitLoops(TilePass):
         trips = loop.space.extents[0]
         cuts = {at for guard in guards for at in (guard.before, guard.after) if 0 < at < trips}
         best = max(sorted(cuts), key=lambda at: sum(guard.spared(at, trips) for guard in guards))
-        return _out_of_order(loop) or _without_product(loop) or self._too_little(loop, guards, best) or best
+        reason = _out_of_order(loop) or _without_product(loop) or self._too_large(loop)
+        return reason or self._too_little(loop, guards, best) or best
+
+    def _too_large(self, loop: CarryingOp) -> Declined | None:
+        size = sum(1 for _ in loop.walk())
+        return Declined(f"{size} operations are too many to be compiled twice") if size > self.most else None
 
     def _too_little(self, loop: CarryingOp, guards: list[Guard], at: int) -> Declined | None:
         spared = sum(guard.spared(at, loop.space.extents[0]) for guard in guards) * _runs(loop)

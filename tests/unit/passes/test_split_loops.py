@@ -171,3 +171,9 @@ def test_attention_reads_keys_and_values_of_full_blocks_in_place() -> None:
     assert scores.a_direct
     assert output.b_direct
     assert [(item.a_direct, item.b_direct) for item in rest] == [(True, False), (False, False)]
+
+
+def test_a_long_body_is_not_compiled_twice() -> None:
+    after, notes = applied(made(), SplitLoops(least=0, most=10))
+    assert "operations are too many to be compiled twice" in notes
+    assert trips(after) == [3]

@@ -30,6 +30,7 @@ from tilewright.passes.erase_dead_code import EraseDeadCode
 from tilewright.passes.fold_constants import FoldConstants
 from tilewright.passes.guard_iterations import GuardIterations
 from tilewright.passes.merge_equal_values import MergeEqualValues
+from tilewright.passes.peel_blocks import PeelBlocks
 from tilewright.passes.split_loops import SplitLoops
 from tilewright.passes.strip_axis import StripAxis, why_not_strippable
 
@@ -45,8 +46,9 @@ FORGET_BLOCKS: tuple[TilePass, ...] = (
     ClipAxes(),  # after folding, so that origins are plain
 )
 AFTER_STRIPS: tuple[TilePass, ...] = (
+    PeelBlocks(),  # in the final tiles, whose last block is known
     FoldConstants(),
-    SplitLoops(),  # in the final tiles, and before what it decides is dropped
+    SplitLoops(),  # after peeling, whose arms may hold loops; before what both decide is dropped
     DecideComparisons(),  # in the final tiles, whose blocks may all lie inside
     MergeEqualValues(),
     EraseDeadCode(),

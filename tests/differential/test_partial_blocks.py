@@ -1,9 +1,9 @@
-"""Loops that are cut wherever that is legal compute what they did, in machine-like code, bit for bit."""
+"""Kernels that give partial blocks a text of their own wherever that is legal compute what they did, bit for bit."""
 
 import numpy as np
 import pytest
 
-from tests.differential.kernels_splits import KERNELS
+from tests.differential import kernels_peels, kernels_splits
 from tests.differential.test_xir_route import arguments, same_bits
 from tilewright.bridge.xir.lower.kernel import lower
 from tilewright.bridge.xir.plan import plan
@@ -11,11 +11,15 @@ from tilewright.bridge.xir.retile import AFTER_STRIPS, retile
 from tilewright.core.machine import GENERIC_AVX512
 from tilewright.interp.run import run as interpret
 from tilewright.ir.kernel import Kernel
+from tilewright.ir.rewrite import TilePass
 from tilewright.ir.rewrite import run_pipeline as run_tile_passes
 from tilewright.numerics.arrays import Array
+from tilewright.passes.peel_blocks import PeelBlocks
 from tilewright.passes.split_loops import SplitLoops
 from tilewright.xir.interp import run as run_xir
 from tilewright.xir.passes.pipelines import CPU_PIPELINE, run_pipeline
+
+PEEL = PeelBlocks(block=0, least=0, most=100)
 
 
 def inputs(kernel: Kernel, share: float) -> list[Array]:
@@ -26,12 +30,17 @@ def inputs(kernel: Kernel, share: float) -> list[Array]:
     return arrays
 
 
-@pytest.mark.parametrize("name", KERNELS)
-def test_a_cut_loop_computes_the_same(name: str) -> None:
-    kernel = KERNELS[name]
-    cut, _ = retile(kernel, 1, GENERIC_AVX512)
-    run_tile_passes(cut.module, (SplitLoops(least=0), *AFTER_STRIPS))
-    lowered = lower(cut, plan(cut, GENERIC_AVX512, threads=1))
+@pytest.mark.parametrize(
+    ("kernel", "cut"),
+    [
+        *[pytest.param(kernel, SplitLoops(least=0), id=name) for name, kernel in kernels_splits.KERNELS.items()],
+        *[pytest.param(kernel, PEEL, id=name) for name, kernel in kernels_peels.KERNELS.items()],
+    ],
+)
+def test_a_partial_block_apart_computes_the_same(kernel: Kernel, cut: TilePass) -> None:
+    tiles, _ = retile(kernel, 1, GENERIC_AVX512)
+    run_tile_passes(tiles.module, (cut, *AFTER_STRIPS))
+    lowered = lower(tiles, plan(tiles, GENERIC_AVX512, threads=1))
     run_pipeline(lowered.module, CPU_PIPELINE)
     for share in (0.0, 0.1):
         want, got = inputs(kernel, share), inputs(kernel, share)
