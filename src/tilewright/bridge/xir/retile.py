@@ -33,6 +33,7 @@ from tilewright.passes.merge_equal_values import MergeEqualValues
 from tilewright.passes.peel_blocks import PeelBlocks
 from tilewright.passes.split_loops import SplitLoops
 from tilewright.passes.strip_axis import StripAxis, why_not_strippable
+from tilewright.passes.unify_axes import UnifyAxes
 
 __all__ = ["AFTER_STRIPS", "FORGET_BLOCKS", "assumed_disjoint", "keeps_tiles", "retile", "strips"]
 
@@ -44,6 +45,7 @@ FORGET_BLOCKS: tuple[TilePass, ...] = (
     FoldConstants(),  # the indices that became 0
     EraseDeadCode(),
     ClipAxes(),  # after folding, so that origins are plain
+    UnifyAxes(),  # after clipping, which judges axes one by one; what it makes equal is merged in the final tiles
 )
 AFTER_STRIPS: tuple[TilePass, ...] = (
     PeelBlocks(),  # in the final tiles, whose last block is known

@@ -1,9 +1,9 @@
-"""Kernels that give partial blocks a text of their own wherever that is legal compute what they did, bit for bit."""
+"""Loops cut, blocks peeled and axes unified wherever that is legal: all compute what they did, bit for bit."""
 
 import numpy as np
 import pytest
 
-from tests.differential import kernels_peels, kernels_splits
+from tests.differential import kernels_peels, kernels_splits, kernels_unified
 from tests.differential.test_xir_route import arguments, same_bits
 from tilewright.bridge.xir.lower.kernel import lower
 from tilewright.bridge.xir.plan import plan
@@ -31,15 +31,17 @@ def inputs(kernel: Kernel, share: float) -> list[Array]:
 
 
 @pytest.mark.parametrize(
-    ("kernel", "cut"),
+    ("kernel", "passes"),
     [
-        *[pytest.param(kernel, SplitLoops(least=0), id=name) for name, kernel in kernels_splits.KERNELS.items()],
-        *[pytest.param(kernel, PEEL, id=name) for name, kernel in kernels_peels.KERNELS.items()],
+        *[pytest.param(kernel, (SplitLoops(least=0),), id=name) for name, kernel in kernels_splits.KERNELS.items()],
+        *[pytest.param(kernel, (PEEL,), id=name) for name, kernel in kernels_peels.KERNELS.items()],
+        *[pytest.param(kernel, (), id=name) for name, kernel in kernels_unified.KERNELS.items()],
     ],
 )
-def test_a_partial_block_apart_computes_the_same(kernel: Kernel, cut: TilePass) -> None:
+def test_tiles_made_by_passes_compute_the_same(kernel: Kernel, passes: tuple[TilePass, ...]) -> None:
+    """`passes` where those of the route find that it is too little to be worth it."""
     tiles, _ = retile(kernel, 1, GENERIC_AVX512)
-    run_tile_passes(tiles.module, (cut, *AFTER_STRIPS))
+    run_tile_passes(tiles.module, (*passes, *AFTER_STRIPS))
     lowered = lower(tiles, plan(tiles, GENERIC_AVX512, threads=1))
     run_pipeline(lowered.module, CPU_PIPELINE)
     for share in (0.0, 0.1):
