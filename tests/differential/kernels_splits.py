@@ -21,7 +21,7 @@ from tilewright.tile import (
 __all__ = ["KERNELS", "made"]
 
 NESTS = ("two loops", "a loop inside")
-BODIES = ("", "backwards", "both ends", "by point", "skips", "stored inside", "in place")
+BODIES = ("", "backwards", "both ends", "filled", "by point", "skips", "stored inside", "in place")
 
 
 @tile.kernel
@@ -36,6 +36,8 @@ def product(A: ConstView2[f32], B: View2[f32], C: View2[f32], *, case: str = "")
                 case, step.index() * 4
             )
             a, b = A[coord(here, at), shape(m, k)], B[coord(at, 0), shape(k, n)]
+            if case == "filled":
+                a = A.at(coord(here, at), shape(m, k)).load(fill=2.0)
             if case == "by point":
                 a, b = where(iota(k) + at < A.shape[1], a, 1.0), where(iota(k) + at < A.shape[1], b, 2.0)
             if at <= here + 4 if case == "skips" else True:
@@ -77,5 +79,6 @@ def made(case: str = "", depth: int = 11) -> Kernel:
 
 KERNELS: dict[str, Kernel] = {
     **{f"steps of a product, {case or 'plain'}": made(case) for case in (*BODIES, *NESTS)},
+    "steps of a product with more below": product.capture(tensor_shape(4, 11), tensor_shape(12, 3), tensor_shape(4, 3)),
     **{f"steps of a product of depth {depth}": made("by point", depth) for depth in (0, 1, 5)},
 }

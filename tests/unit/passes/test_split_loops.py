@@ -8,6 +8,8 @@ from tests.unit.interp.hand import Hand, View, space
 from tests.unit.passes.tiling import applied, same_meaning
 from tilewright import tile
 from tilewright.analysis.access import is_inside
+from tilewright.analysis.structure import structure_of
+from tilewright.bridge.xir.options import XirOptions, element
 from tilewright.bridge.xir.plan import plan
 from tilewright.bridge.xir.retile import retile
 from tilewright.core.machine import GENERIC_AVX512
@@ -16,7 +18,9 @@ from tilewright.ir.kernel import Kernel
 from tilewright.ir.ops.access import LoadOp
 from tilewright.ir.ops.elementwise import LtOp
 from tilewright.ir.ops.regions import CarryingOp, ReduceOp, SerialOp
+from tilewright.ir.rewrite import TilePass
 from tilewright.passes.decide_comparisons import DecideComparisons
+from tilewright.passes.erase_dead_code import EraseDeadCode
 from tilewright.passes.split_loops import SplitLoops
 from tilewright.tile import ConstView2, View2, axis, cdiv, coord, f32, parallel, shape, tensor_shape
 
@@ -42,6 +46,7 @@ def test_full_blocks_are_read_without_guards() -> None:
     ("case", "parts"),
     [
         ("backwards", [1, 2]),
+        ("filled", [2, 1]),
         ("by point", [2, 1]),
         ("skips", [2, 1]),
         ("stored inside", [2, 1]),
@@ -156,6 +161,18 @@ def test_loops_that_compute_an_element_or_have_no_axis_are_none() -> None:
     after, notes = applied(kernel, ALWAYS)
     assert notes == ""
     assert after.hash == kernel.hash
+
+
+IN_PLACE, COPIED = "recomputed where it is used", "operand of a contraction"
+
+
+@pytest.mark.parametrize(("passes", "wanted"), [((), [COPIED] * 2), ((ALWAYS,), [IN_PLACE] * 2 + [COPIED] * 2)])
+def test_a_guarded_operand_is_a_padded_copy_in_the_rest_only(passes: tuple[TilePass, ...], wanted: list[str]) -> None:
+    """The plan's own padding: what cannot be read in place is copied into a buffer, with its fill."""
+    after, _ = applied(made("filled"), *passes, EraseDeadCode())
+    places = plan(after, GENERIC_AVX512, XirOptions(lanes=element()), threads=1).decisions.places
+    numbers = structure_of(after.op).numbers
+    assert [places[numbers[op.result]].reason for op in after.op.walk() if isinstance(op, LoadOp)] == wanted
 
 
 def ragged_attention() -> Kernel:
