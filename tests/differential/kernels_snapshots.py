@@ -233,3 +233,14 @@ def root_values(X: ConstView2[f32], Y: View2[f32], Z: View2[f32]):
 KERNELS["tiles computed outside the root"] = root_values.capture(
     tensor_shape(4, 18), tensor_shape(5, 18), tensor_shape(4, 18)
 )
+
+
+@tile.kernel
+def placed(X: ConstView1[f32], I: ConstView1[i64], Y: View1[f32]):
+    """The end of a tile, in a view shorter than the tile: the place is known when the kernel runs, and negative."""
+    e = axis("e", 8)
+    for _ in parallel(shape(1)):
+        Y.at(coord(I[0].load() % 2 - 5), shape(e)).store(X[coord(0), shape(e)])
+
+
+KERNELS["a store at a place that is read"] = placed.capture(tensor_shape(8), tensor_shape(1), tensor_shape(4))

@@ -2,6 +2,7 @@
 
 from functools import cache
 
+import numpy as np
 import pytest
 
 from tests.differential.memory_kernels import swizzled
@@ -25,6 +26,7 @@ from tilewright.tile import (
     coord,
     f32,
     full,
+    iota,
     ite,
     memory,
     parallel,
@@ -99,3 +101,20 @@ def test_in_xir(dtype: type[DType], way: str) -> None:
     got = lay_out(kernel.parameters)
     run_xir(lowered.module, [got[i].flat for i in lowered.argument_order])
     assert all(a.same_bytes(b) for a, b in zip(want, got, strict=True))
+
+
+@tile.kernel
+def one_lane(X: View1, Y: View1, *, lane: int):
+    a = axis("a", X.shape[0])
+    for _ in parallel(shape(1)):
+        Y.at(coord(2), shape(a)).store(X[coord(0), shape(a)] + 1.0, where=iota(a) == lane)
+
+
+@pytest.mark.parametrize(("size", "lane"), [(16, 0), (16, 8), (16, 15), (17, 3), (17, 16)])
+def test_a_store_of_one_lane_that_the_code_may_know_leaves_the_next_element(size: int, lane: int) -> None:
+    """The comparison is one of constants, which LLVM finds out only when it has chosen the store."""
+    kernel = one_lane.capture(tensor_shape(size, dtype=bf16), tensor_shape(size + 2, dtype=bf16), lane=lane)
+    given = np.zeros(size, np.uint16)
+    memory = np.full(size + 20, 0x5555, np.uint16)
+    run_on_device(kernel, [given.ctypes.data, memory.ctypes.data], threads=1)
+    assert list(np.flatnonzero(memory != 0x5555)) == [2 + lane]

@@ -5,12 +5,12 @@ from types import MappingProxyType
 
 from tilewright.analysis.forms import Form, Forms
 from tilewright.analysis.limits import Limit
-from tilewright.analysis.ranges import Interval, interval_of
+from tilewright.analysis.ranges import Given, Interval, interval_of
 from tilewright.ir.attrs import Bounds
 from tilewright.ir.ops.access import LoadOp, StoreOp
 from tilewright.ir.types import DimAttr, space_of, view_type
 
-__all__ = ["Limits", "guarded_axes", "is_inside", "negative_axes"]
+__all__ = ["Limits", "guarded_axes", "is_inside", "is_inside_along", "negative_axes"]
 
 
 Limits = Mapping[DimAttr, Limit]
@@ -42,18 +42,24 @@ def negative_axes(op: LoadOp | StoreOp) -> tuple[int, ...]:
     return tuple(axis for axis in guarded_axes(op) if (reach := reaches[axis]) is None or reach.low < 0)
 
 
+def is_inside_along(op: LoadOp | StoreOp, axis: int, given: Given) -> bool:
+    """Whether one view axis is proved, or promised, with what is `given` of some values."""
+    return op.bounds.data is Bounds.ASSUME or _proved(op, axis, _reach(op, axis, given))
+
+
 def is_inside(op: LoadOp | StoreOp, limits: Limits = _NONE, forms: Forms | None = None) -> bool:
     """Whether every element of the access that is seen is proved or promised to lie inside."""
     return not guarded_axes(op, limits, forms)
 
 
 def _reaches(op: LoadOp | StoreOp) -> tuple[Interval | None, ...]:
+    return tuple(_reach(op, axis, {}) for axis in range(len(op.origin)))
+
+
+def _reach(op: LoadOp | StoreOp, axis: int, given: Given) -> Interval | None:
     tile = op.result if isinstance(op, LoadOp) else op.value
-    found: list[Interval | None] = []
-    for origin, extent in zip(op.origin, space_of(tile).extents, strict=True):
-        start = interval_of(origin)
-        found.append(None if start is None else Interval(start.low, start.high + extent - 1))
-    return tuple(found)
+    start = interval_of(op.origin[axis], given)
+    return None if start is None else Interval(start.low, start.high + space_of(tile).extents[axis] - 1)
 
 
 def _proved(op: LoadOp | StoreOp, axis: int, reach: Interval | None) -> bool:

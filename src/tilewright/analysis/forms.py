@@ -17,7 +17,7 @@ from tilewright.ir.types import I64, DimAttr, element_of, space_of
 __all__ = ["Atom", "Form", "FormUse", "Forms", "forms_of"]
 
 Atom = SSAValue | DimAttr
-"""What a form moves with: an index of a region, or the coordinate along a dimension."""
+"""What a form moves with: an index of a region, the coordinate along a dimension, or an origin that has no form."""
 
 
 @dataclass(frozen=True)
@@ -187,14 +187,12 @@ def _uses(forms: Forms, op: Operation) -> Iterator[FormUse]:
 
 
 def _access(forms: Forms, op: Operation, origins: Sequence[SSAValue], tile: SSAValue) -> Iterator[FormUse]:
-    """An address on each view axis: origin plus coordinate. An origin without a form still moves with the tile's
-    dimension.
-    """
+    """An address on each view axis: origin plus coordinate. An origin without a form is an atom of its own."""
     for place, (origin, axis) in enumerate(zip(origins, space_of(tile).axes, strict=True)):
         start = forms.of(origin)
         broadcast = axis.extent == 1 and forms.extents.get(axis.dim, 1) != 1
         moving = Form() if broadcast else Form({axis.dim: 1})
-        yield FormUse(op, moving if start is None else start.plus(moving), place)
+        yield FormUse(op, (Form({origin: 1}) if start is None else start).plus(moving), place)
 
 
 def _plain(forms: Forms, op: Operation, values: Iterable[SSAValue]) -> Iterator[FormUse]:

@@ -1,6 +1,8 @@
 """Intervals of i64 values over all instances of the kernel. A missing interval is no fact, never a guess."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
@@ -8,10 +10,11 @@ from tilewright.analysis.affine import constant_of
 from tilewright.ir.ops import convert, elementwise, regions, tiles
 from tilewright.ir.types import I64, element_of
 
-__all__ = ["Interval", "interval_of"]
+__all__ = ["Given", "Interval", "decided", "interval_of"]
 
 _LOW, _HIGH = -(1 << 63), (1 << 63) - 1
 _DEPTH = 64
+_ORDER = (elementwise.LtOp, elementwise.LeOp, elementwise.GtOp, elementwise.GeOp)
 _Known = dict[SSAValue, "Interval | None"]
 
 
@@ -31,12 +34,31 @@ class Interval:
         return self.low - other.high > _LOW and self.high - other.low < _HIGH
 
 
-def interval_of(value: SSAValue) -> Interval | None:
-    """An interval that holds the i64 `value`, or every element of an i64 tile, by structure alone.
+Given = Mapping[SSAValue, Interval]
+"""Values of which more is known than their structure says: an index in some iterations of its loop."""
+_NOTHING: Given = MappingProxyType({})
+
+
+def interval_of(value: SSAValue, given: Given = _NOTHING) -> Interval | None:
+    """An interval that holds the i64 `value`, or every element of an i64 tile, by structure and what is `given`.
 
     None when nothing is known or it may overflow.
     """
-    return _interval(value, {}, _DEPTH)
+    return _interval(value, dict(given), _DEPTH)
+
+
+def decided(op: elementwise.CompareOp, given: Given = _NOTHING) -> bool | None:
+    """What an order comparison of integers comes to in every instance; None where that is open."""
+    if element_of(op.lhs) != I64 or not isinstance(op, _ORDER):
+        return None
+    left, right = interval_of(op.lhs, given), interval_of(op.rhs, given)
+    if left is None or right is None or left.low > left.high or right.low > right.high:
+        return None
+    if isinstance(op, elementwise.GtOp | elementwise.GeOp):
+        left, right = right, left
+    if isinstance(op, elementwise.LtOp | elementwise.GtOp):
+        return True if left.high < right.low else False if left.low >= right.high else None
+    return True if left.high <= right.low else False if left.low > right.high else None
 
 
 def _interval(value: SSAValue, known: _Known, depth: int) -> Interval | None:

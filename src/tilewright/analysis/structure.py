@@ -7,9 +7,10 @@ from xdsl.ir import Block, Operation, SSAValue
 from tilewright.ir.effects import effect_of, storage_of
 from tilewright.ir.ops.base import Effect
 from tilewright.ir.ops.regions import CarryingOp, KernelOp, RegionOp
+from tilewright.ir.ops.tiles import MapOp, ScanOp
 from tilewright.ir.types import ViewType
 
-__all__ = ["Structure", "structure_of"]
+__all__ = ["Structure", "is_in_map", "structure_of"]
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,14 @@ def _may_write(op: Operation, view: SSAValue, *, may_alias: bool) -> bool:
     if written is view:
         return True
     return may_alias and isinstance(written.type, ViewType) and isinstance(view.type, ViewType)
+
+
+def is_in_map(op: Operation) -> bool:
+    """Whether the operation helps to compute an element, in the body of a map or of a scan."""
+    parent = op.parent_op()
+    while parent is not None and not isinstance(parent, MapOp | ScanOp):
+        parent = parent.parent_op()
+    return parent is not None
 
 
 def structure_of(kernel: KernelOp) -> Structure:

@@ -6,14 +6,14 @@ from typing import ClassVar
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
-from tilewright.analysis.ranges import Interval, interval_of
+from tilewright.analysis.ranges import decided
 from tilewright.ir.location import span_of
 from tilewright.ir.ops import elementwise as ops
 from tilewright.ir.ops.access import LoadOp, StoreOp
 from tilewright.ir.ops.convert import SelectOp
 from tilewright.ir.ops.tiles import ConstantOp
 from tilewright.ir.rewrite import TilePass, TileRewriter
-from tilewright.ir.types import BOOL, I64, element_of
+from tilewright.ir.types import BOOL, element_of
 from tilewright.passes.masks import replace_mask
 
 __all__ = ["DecideComparisons"]
@@ -35,7 +35,7 @@ class DecideComparisons(TilePass):
     def apply(self, module: ModuleOp, rewriter: TileRewriter) -> None:
         for op in list(module.walk()):  # operands first, so that one sweep carries a decision as far as it goes
             match op:
-                case ops.LtOp() | ops.LeOp() | ops.GtOp() | ops.GeOp():
+                case ops.CompareOp():
                     _compare(op, rewriter)
                 case ops.LogicalAndOp() | ops.LogicalOrOp() | ops.AndOp() | ops.OrOp():
                     _combine(op, rewriter)
@@ -48,24 +48,11 @@ class DecideComparisons(TilePass):
 
 
 def _compare(op: ops.CompareOp, rewriter: TileRewriter) -> None:
-    if element_of(op.lhs) != I64:
-        return
-    left, right = interval_of(op.lhs), interval_of(op.rhs)
-    if left is None or right is None or left.low > left.high or right.low > right.high:
-        return
-    decided = _decided(op, left, right)
-    if decided is not None:
-        word = "always" if decided else "never"
+    holds = decided(op)
+    if holds is not None:
+        word = "always" if holds else "never"
         rewriter.note(f"line {span_of(op).line}: the comparison {word} holds")
-        rewriter.replace(op, [ConstantOp(int(decided), op.result.type)])
-
-
-def _decided(op: ops.CompareOp, left: Interval, right: Interval) -> bool | None:
-    if isinstance(op, ops.GtOp | ops.GeOp):
-        left, right = right, left
-    if isinstance(op, ops.LtOp | ops.GtOp):
-        return True if left.high < right.low else False if left.low >= right.high else None
-    return True if left.high <= right.low else False if left.low > right.high else None
+        rewriter.replace(op, [ConstantOp(int(holds), op.result.type)])
 
 
 def _known(value: SSAValue) -> bool | None:

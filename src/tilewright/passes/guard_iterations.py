@@ -7,6 +7,7 @@ from typing import ClassVar
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
+from tilewright.analysis.structure import is_in_map
 from tilewright.ir.effects import effect_of
 from tilewright.ir.location import span_of
 from tilewright.ir.ops.access import LoadOp, StoreElementOp, StoreOp, UpdateOp
@@ -14,7 +15,6 @@ from tilewright.ir.ops.base import Effect
 from tilewright.ir.ops.convert import SelectOp
 from tilewright.ir.ops.elementwise import LogicalAndOp
 from tilewright.ir.ops.regions import CarryingOp, WhenOp, YieldOp
-from tilewright.ir.ops.tiles import MapOp, ScanOp
 from tilewright.ir.rewrite import TilePass, TileRewriter
 from tilewright.ir.types import MemoryStateType, is_tile, space_of
 from tilewright.ir.verify.regions import may_precede_when
@@ -76,7 +76,7 @@ def _sole_condition(region: CarryingOp) -> SSAValue | None:
     """The scalar condition that something in the body is chosen or masked by at its outermost, when nothing but
     the proof is missing that all of it is.
     """
-    if region.when is not None or _stands_in_map(region):
+    if region.when is not None or is_in_map(region):
         return None
     for carry, value in zip(region.carries, _yielded(region), strict=True):
         chosen = _choice(value, carry)
@@ -95,13 +95,6 @@ def _known_before(region: CarryingOp, value: SSAValue) -> bool:
     if isinstance(owner, Operation) and owner.parent is region.body.block:
         return True
     return not region.is_ancestor(owner)
-
-
-def _stands_in_map(region: Operation) -> bool:
-    parent = region.parent_op()
-    while parent is not None and not isinstance(parent, MapOp | ScanOp):
-        parent = parent.parent_op()
-    return parent is not None
 
 
 def _yielded(region: CarryingOp) -> Sequence[SSAValue]:

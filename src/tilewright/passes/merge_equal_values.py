@@ -6,7 +6,9 @@ from typing import ClassVar
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from tilewright.ir.effects import effect_of
+from tilewright.ir.effects import effect_of, tree_effect
+from tilewright.ir.ops.access import LoadElementOp, LoadOp
+from tilewright.ir.ops.base import Effect
 from tilewright.ir.rewrite import TilePass, TileRewriter
 
 __all__ = ["MergeEqualValues"]
@@ -16,13 +18,14 @@ Key = tuple[object, ...]
 
 @dataclass(frozen=True)
 class MergeEqualValues(TilePass):
-    """Computes equal pure values once.
+    """Computes equal pure values once, and loads once what nothing writes meanwhile.
 
     Requires: a verified module.
-    Ensures: no two pure operations without bodies in one scope have equal operands, properties and result types.
+    Ensures: no two pure operations without bodies in one scope have equal operands, properties and result types, and
+        no two loads do between which nothing writes.
     Rewrites: `%a = tile.add %x, %y; ...; %b = tile.add %x, %y` → the first alone, `%a` for `%b`.
-    Declines when: the operation has an effect or a body (loads are snapshots of different moments), or the first one
-        does not stand in an enclosing body.
+    Declines when: the operation has a body, or an effect other than to load; the first one does not stand in an
+        enclosing body; or anything writes between two loads, which then are snapshots of different moments.
     """
 
     name: ClassVar[str] = "merge-equal-values"
@@ -37,9 +40,11 @@ def _merge(block: Block, outer: dict[Key, Operation], rewriter: TileRewriter) ->
     """`outer` holds what the enclosing bodies have computed so far; what this body adds is taken back at its end."""
     added: list[Key] = []
     for op in list(block.ops):
+        if Effect.WRITE in tree_effect(op):  # a body that writes has done so before it comes round again
+            _forget_loads(outer)
         for region in op.regions:
             _merge(region.block, outer, rewriter)
-        if op.regions or not op.results or effect_of(op):
+        if op.regions or not op.results or not _repeats(op):
             continue
         key = _key(op)
         first = outer.get(key)
@@ -49,6 +54,16 @@ def _merge(block: Block, outer: dict[Key, Operation], rewriter: TileRewriter) ->
         else:
             rewriter.replace_values(op, first.results)
     for key in added:
+        outer.pop(key, None)
+
+
+def _repeats(op: Operation) -> bool:
+    """Whether the operation gives the same again."""
+    return not effect_of(op) or isinstance(op, LoadOp | LoadElementOp)
+
+
+def _forget_loads(outer: dict[Key, Operation]) -> None:
+    for key in [key for key, op in outer.items() if effect_of(op)]:
         del outer[key]
 
 

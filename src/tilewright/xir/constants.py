@@ -17,7 +17,6 @@ __all__ = [
     "constant_attribute",
     "dense_attribute",
     "known_int",
-    "known_lanes",
     "number_of",
     "width_of",
     "wrapped",
@@ -74,12 +73,6 @@ def known_int(value: SSAValue) -> int | None:
         return cast("IntegerAttr[IntegerType]", attribute).value.data
     lanes = _lanes(attribute)
     return lanes[0] if lanes is not None and len(set(lanes)) == 1 else None
-
-
-def known_lanes(value: SSAValue) -> tuple[int, ...] | None:
-    """The signed numbers of the lanes of an integer vector, when it is a constant (one number stands for all lanes)."""
-    owner = value.owner
-    return _lanes(owner.properties["value"]) if isinstance(owner, ConstantOp) else None
 
 
 def number_of(attribute: Attribute) -> Number:

@@ -96,6 +96,19 @@ def test_what_sees_more_than_the_block_takes_the_limit_away(other: str) -> None:
     assert not limits_of(root, forms_of(kernel.op))
 
 
+@tile.kernel
+def anywhere(N: ConstView1[i64], Y: View1[f32]):
+    for _ in parallel(shape(1)):
+        Y.at(coord(N[0].load()), shape(axis("e", 8))).store(1.0)
+
+
+def test_a_store_at_a_place_that_is_read_says_nothing() -> None:
+    """Placed at -5 it shows its last elements, all of them beyond the extent of the view."""
+    kernel = anywhere.capture(tensor_shape(1), tensor_shape(4))
+    (root,) = all_of(kernel, ParallelOp)
+    assert not limits_of(root, forms_of(kernel.op))
+
+
 @pytest.mark.parametrize(("size", "count"), [(8, 3), (3, 2), (0, 1)])
 def test_a_block_that_is_wholly_outside_is_no_last_block(size: int, count: int) -> None:
     kernel, root = made(size, count)

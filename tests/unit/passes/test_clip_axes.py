@@ -117,6 +117,14 @@ def elsewhere(X: ConstView2[f32], Y: View2[f32]):
 
 
 @tile.kernel
+def placed(X: ConstView2[f32], Y: View2[f32]):
+    r, c = axis("r", 4), axis("c", 8)
+    for _ in parallel(shape(axis("g", 1))):
+        at = tile.cast(tile.i64, X[0, 0].load())
+        Y.at(coord(0, at), shape(r, c)).store(1.0)
+
+
+@tile.kernel
 def scaled(X: ConstView2[f32], Y: View2[f32]):
     r, c, k = axis("r", 4), axis("c", 5), axis("k", 8)
     for _ in parallel(shape(axis("g", 1))):
@@ -132,6 +140,7 @@ def scaled(X: ConstView2[f32], Y: View2[f32]):
         (scanned, "scans it"),
         (mirrored, "reads single elements along it"),
         (elsewhere, "stores it elsewhere"),
+        (placed, "stores it elsewhere"),
         (scaled, "multiplies something that is not known to be 0 beyond the clip"),
     ],
     ids=lambda item: getattr(item, "__name__", None),

@@ -30,9 +30,12 @@ from tilewright.passes.erase_dead_code import EraseDeadCode
 from tilewright.passes.fold_constants import FoldConstants
 from tilewright.passes.guard_iterations import GuardIterations
 from tilewright.passes.merge_equal_values import MergeEqualValues
+from tilewright.passes.peel_blocks import PeelBlocks
+from tilewright.passes.split_loops import SplitLoops
 from tilewright.passes.strip_axis import StripAxis, why_not_strippable
+from tilewright.passes.unify_axes import UnifyAxes
 
-__all__ = ["FORGET_BLOCKS", "assumed_disjoint", "keeps_tiles", "retile", "strips"]
+__all__ = ["AFTER_STRIPS", "FORGET_BLOCKS", "assumed_disjoint", "keeps_tiles", "retile", "strips"]
 
 FORGET_BLOCKS: tuple[TilePass, ...] = (
     DecideComparisons(),  # first: a condition that always holds is nothing to wait for
@@ -42,9 +45,12 @@ FORGET_BLOCKS: tuple[TilePass, ...] = (
     FoldConstants(),  # the indices that became 0
     EraseDeadCode(),
     ClipAxes(),  # after folding, so that origins are plain
+    UnifyAxes(),  # after clipping, which judges axes one by one; what it makes equal is merged in the final tiles
 )
 AFTER_STRIPS: tuple[TilePass, ...] = (
+    PeelBlocks(),  # in the final tiles, whose last block is known
     FoldConstants(),
+    SplitLoops(),  # after peeling, whose arms may hold loops; before what both decide is dropped
     DecideComparisons(),  # in the final tiles, whose blocks may all lie inside
     MergeEqualValues(),
     EraseDeadCode(),

@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import cast
 
+from xdsl.dialects import arith
+from xdsl.dialects.vector import BroadcastOp
 from xdsl.ir import Operation, SSAValue
 
 from tilewright.backends.llvm.emit.arithmetic import PAIRS
@@ -14,11 +16,27 @@ from tilewright.backends.llvm.emit.schedule import Access, Mask, Pattern
 from tilewright.backends.llvm.memory import NONTEMPORAL
 from tilewright.backends.llvm.types import I1, I64, Type, vector
 from tilewright.backends.llvm.values import Value, constant, integers, zero
+from tilewright.numerics.arrays import Array
 from tilewright.xir import ops
-from tilewright.xir.constants import known_lanes
 from tilewright.xir.types import buffer_type
+from tilewright.xir.values import VALUES
 
 __all__ = ["ACCESS"]
+
+_FOLDABLE = (
+    arith.ConstantOp,
+    arith.CmpiOp,
+    arith.AndIOp,
+    arith.OrIOp,
+    arith.XOrIOp,
+    arith.AddiOp,
+    arith.SubiOp,
+    arith.MuliOp,
+    arith.SelectOp,
+    BroadcastOp,
+    ops.LanesOp,
+    ops.FirstLanesOp,
+)
 
 
 def _element(buffer: SSAValue) -> Type:
@@ -92,11 +110,23 @@ def _write(cx: Emitter, access: Access, value: Value, where: Value, mask: SSAVal
 
 def _only_lane(mask: SSAValue) -> int | None:
     """The one lane of a constant mask. LLVM 22 for AVX-512 makes of such a masked store of narrowed lanes one store of
-    the wide lane, which writes what follows in memory too; so it never sees one.
+    the wide lane, which writes what follows in memory too; so it never sees one, nor what it would fold to one.
     """
-    lanes = known_lanes(mask)
+    lanes = _folded(mask, {})
     active = [] if lanes is None else [lane for lane, bit in enumerate(lanes) if bit]
     return active[0] if len(active) == 1 else None
+
+
+def _folded(value: SSAValue, known: dict[SSAValue, Array | None]) -> Array | None:
+    """The lanes of what is computed from constants alone."""
+    if value not in known:
+        op = value.owner
+        operands = [_folded(operand, known) for operand in op.operands] if isinstance(op, _FOLDABLE) else [None]
+        lanes = [each for each in operands if each is not None]
+        known[value] = (
+            VALUES[type(op)](op)(*lanes) if isinstance(op, _FOLDABLE) and len(lanes) == len(operands) else None
+        )
+    return known[value]
 
 
 def _stream(cx: Emitter, value: Value, where: Value) -> None:
