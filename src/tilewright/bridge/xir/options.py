@@ -32,7 +32,10 @@ class Element:
 
 
 PROGRAM = Program()
-RETILING = ("guard-iterations", "dissolve-loops", "coalesce-axes", "clip-axes", "strip-axis")
+RETILING = (
+    "guard-iterations", "dissolve-loops", "coalesce-axes", "clip-axes", "unify-axes", "strip-axis", "peel-blocks",
+    "split-loops",
+)  # fmt: skip
 """The passes of retiling that may be left out."""
 _WIDEST = 64
 _LARGEST = 1 << 20

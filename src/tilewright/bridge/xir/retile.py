@@ -4,7 +4,7 @@ choosing.
 A constraint on the mapping of root programs (order, block size, program lanes) keeps the kernel's own tiles.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from math import prod
 
 from xdsl.ir import Operation
@@ -81,11 +81,13 @@ def retile(kernel: Kernel, threads: int, machine: Machine, *, without: Collectio
     if any(isinstance(op, MemoryAllocOp) for op in kernel.op.walk()):
         return kernel, Trace(())  # who places data by hand has chosen the tiles
     module = kernel.module.clone()
-    wanted = [each for each in FORGET_BLOCKS if each.name not in without]
-    records: list[PassRecord] = list(run_pipeline(module, wanted).records)
+
+    def run(passes: Iterable[TilePass]) -> tuple[PassRecord, ...]:
+        return run_pipeline(module, [each for each in passes if each.name not in without]).records
+
+    records = [*run(FORGET_BLOCKS)]
     merged = Kernel(module, kernel.name, kernel.rewritten_source)
-    cuts = () if StripAxis.name in without else tuple(strips(merged, threads, machine))
-    records += run_pipeline(module, (*cuts, *AFTER_STRIPS)).records
+    records += run((*strips(merged, threads, machine), *AFTER_STRIPS))
     return Kernel(module, kernel.name, kernel.rewritten_source), Trace(tuple(records))
 
 
