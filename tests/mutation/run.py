@@ -105,8 +105,11 @@ def _caught(root: Path, copy: Path, tests: str) -> str:
     left_out: list[str] = []
     while (root / tests.partition("::")[0]).exists():
         failed = _failing(copy, tests, *(f"--deselect={each}" for each in left_out))
-        if not failed or "::" not in failed or not _failing(root, failed):
+        again = failed if "::" in failed else tests
+        if not failed or not _failing(root, again):
             return failed
+        if again == tests:
+            return ""
         left_out.append(failed)
     return ""
 

@@ -163,7 +163,7 @@ def test_loops_that_compute_an_element_or_have_no_axis_are_none() -> None:
     assert after.hash == kernel.hash
 
 
-IN_PLACE, COPIED = "recomputed where it is used", "operand of a contraction"
+IN_PLACE, COPIED = "recomputed where it is used", "operand of a contraction: its load is guarded"
 
 
 @pytest.mark.parametrize(("passes", "wanted"), [((), [COPIED] * 2), ((ALWAYS,), [IN_PLACE] * 2 + [COPIED] * 2)])

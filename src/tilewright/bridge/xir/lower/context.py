@@ -99,7 +99,7 @@ class Lowering:
 
     @property
     def program_lanes(self) -> bool:
-        return self.plan.width > 1 and self.plan.is_program
+        return self.plan.is_program
 
     def depth_of(self, value: Val) -> int:
         """How deep in the open loops a value was made. A Coord lies where its base does."""
