@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tilewright.backends.llvm.target import host
 from tilewright.core.digest import digest
-from tilewright.core.machine import GENERIC_AVX2, GENERIC_NEON, Machine
+from tilewright.core.machine import GENERIC_AVX2, GENERIC_AVX512, GENERIC_NEON, Machine
 
 _CPU_ROOT = Path("/sys/devices/system/cpu")
 _CGROUP_LIMIT = Path("/sys/fs/cgroup/cpu.max")
@@ -39,6 +39,7 @@ def host_machine() -> Machine:
         l2_bytes=l2,
         l3_bytes=l3,
         cores=usable_cores(),
+        timings=GENERIC_AVX512.timings,
     )
 
 

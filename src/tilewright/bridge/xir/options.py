@@ -2,14 +2,17 @@
 refused.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass
 from math import isfinite
+from typing import Literal, get_args
 
 from tilewright.core.codes.unsupported import BAD_PLAN_OPTION
 from tilewright.core.errors import PlanError
 from tilewright.core.source import user_span
 
-__all__ = ["CostModel", "Element", "PROGRAM", "Program", "XirOptions", "element"]
+__all__ = ["CostModel", "Element", "PROGRAM", "Program", "Recompute", "XirOptions", "element"]
+
+Recompute = Literal["always", "never"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +44,10 @@ def element(axis: str = "") -> Element:
 
 @dataclass(frozen=True, slots=True)
 class CostModel:
-    """Relative costs, uncalibrated: of one vector operation, of one memory access by kind, of starting one block."""
+    """The basis of costs that the specification has, instead of the machine's figures: relative and uncalibrated.
+
+    Of one vector operation, of one memory access by kind, of starting one block.
+    """
 
     arithmetic: float = 1.0
     broadcast_load: float = 1.0
@@ -59,7 +65,9 @@ class XirOptions:
     truncated: a larger space is an error. `fold_partials` (1..16) is how many accumulators a regrouped fold uses.
     `max_scratch_bytes` bounds the scratch of one worker; `max_operations` the emitted operations of a module. `retile`
     lets the plan cut the work into tiles of its own where that is proved equal; a constraint on lanes of programs,
-    order or block size keeps the kernel's tiles anyway.
+    order or block size keeps the kernel's tiles anyway. `recompute` says where tiles go that could be computed again by
+    each of their readers: "always" there, "never" (in a buffer), or wherever the machine's figures say it is cheaper.
+    `cost` weighs candidates: by the machine's figures, or by a `CostModel`.
     """
 
     lanes: Program | Element | None = None
@@ -71,7 +79,8 @@ class XirOptions:
     retile: bool = True
     max_scratch_bytes: int = 16 << 20
     max_operations: int = 10_000
-    cost: CostModel = field(default_factory=CostModel)
+    recompute: Recompute | None = None
+    cost: CostModel | None = None
 
     def __post_init__(self) -> None:
         _require("block_size", self.block_size, "0 (search) to 1048576", holds=0 <= self.block_size <= 1 << 20)
@@ -82,8 +91,9 @@ class XirOptions:
         width = self.lane_width
         power = width & (width - 1) == 0 and 0 <= width <= _WIDEST
         _require("lane_width", width, f"a power of two up to {_WIDEST}, or 0", holds=power)
-        for name in ("arithmetic", "broadcast_load", "contiguous", "gathered_lane", "block_dispatch"):
-            cost = getattr(self.cost, name)
+        known = self.recompute is None or self.recompute in get_args(Recompute)
+        _require("recompute", self.recompute, "always, never, or None to search", holds=known)
+        for name, cost in asdict(self.cost).items() if self.cost is not None else ():
             _require(f"cost.{name}", cost, "finite and not negative", holds=isfinite(cost) and cost >= 0)
 
 
