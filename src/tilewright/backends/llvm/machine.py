@@ -1,4 +1,6 @@
-"""Reads the machine the process runs on. What cannot be read gets the figures of a typical core, so plans stay good."""
+"""The machine the process runs on: read where that is possible, measured once where not. What is neither gets the
+figures of a typical core, so plans stay good.
+"""
 
 import ctypes
 import math
@@ -26,11 +28,17 @@ _FMA_PIPES = {"znver4": 1, "neoverse-v1": 4, "neoverse-v2": 4, **{f"apple-m{n}":
 @cache
 def host_machine() -> Machine:
     """The machine of this process. The first process that asks measures what its steps take: a quarter of a second."""
+    machine = read_machine()
+    return replace(machine, timings=kept_timings(machine))
+
+
+def read_machine() -> Machine:
+    """What can be read of this machine, with typical figures for what its steps take."""
     target = host()
     features = _enabled(target.features)
     l1, l2, l3 = cache_sizes()
     bits, registers, masks = vector_unit(target.architecture, features)
-    machine = Machine(
+    return Machine(
         name=f"{target.cpu} ({bits}-bit vectors)",
         cpu=target.cpu,
         features_digest=digest(target.features)[:16],
@@ -44,7 +52,6 @@ def host_machine() -> Machine:
         cores=usable_cores(),
         timings=_TYPICAL[bits],
     )
-    return replace(machine, timings=kept_timings(machine))
 
 
 def _enabled(features: str) -> frozenset[str]:

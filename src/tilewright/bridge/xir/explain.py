@@ -18,11 +18,11 @@ def render_plan(plan: Plan) -> str:
     order = ", ".join(plan.axes[axis] for axis in best.order) or "one program"
     lines = [
         f"kernel {plan.kernel} on {plan.machine.name}, {plan.threads} threads",
-        f"figures: {plan.machine.timings}",
         f"mapping: {plan.programs} programs over ({order}), {best.block} a task, {plan.tasks} tasks",
         f"launch: {_launch(plan)}",
         f"lanes: {best.lanes}",
         f"cost ({best.terms.basis.value}): {best.terms}",
+        f"figures: {plan.machine.timings}",
         f"scratch: {plan.decisions.scratch_bytes} bytes in {len(plan.decisions.storages)} buffers",
         f"arguments: {_aliases(plan)}",
         *plan.notes,

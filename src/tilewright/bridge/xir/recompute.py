@@ -40,7 +40,7 @@ EXPENSIVE: tuple[type[Operation], ...] = (
     elementwise.TruncModOp,
 )
 _MASKS = 2  # operations between a mask of lanes and the bytes of a boolean tile
-_LATENCY = 4  # of a function, in vectors of it while many are under way
+_LATENCY = 8  # what waits for one function, in vectors of it while many are under way
 _MARGIN = 1.25
 _NEST = 64  # multiply-adds that entering one more loop nest takes: bounds, masks, a tail
 
