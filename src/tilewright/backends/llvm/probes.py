@@ -23,7 +23,7 @@ from tilewright.core.machine import Level, Machine, Timings, preferred
 from tilewright.xir.passes.pipelines import CPU_PIPELINE, run_pipeline
 from tilewright.xir.text import parse_module
 
-__all__ = ["measured"]
+__all__ = ["measured", "sizes_of"]
 
 _ROUNDS = 7
 _ROUNDS_OF_READS = 4
@@ -44,7 +44,7 @@ def measured(machine: Machine) -> Timings:
     kind = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)
     run = {name: kind(code.address(name)) for name in PROBES}
     vector_bytes = machine.vector_bits // 8
-    sizes = _sizes(machine)
+    sizes = sizes_of(machine)
     with mmap.mmap(-1, max(sizes.values())) as block:
         base = ctypes.addressof(ctypes.c_char.from_buffer(block))
         _fill(base, max(sizes.values()), vector_bytes)
@@ -71,7 +71,7 @@ def measured(machine: Machine) -> Timings:
     )
 
 
-def _sizes(machine: Machine) -> dict[Level, int]:
+def sizes_of(machine: Machine) -> dict[Level, int]:
     """Bytes that lie in each cache, and in none of them."""
     l1, l2, l3 = machine.l1_bytes, machine.l2_bytes, machine.l3_bytes
     sizes = {Level.L1: l1 // 2, Level.L2: l2 // 2}
