@@ -14,11 +14,12 @@ __all__ = ["machine"]
 def machine(*, again: Annotated[bool, typer.Option("--again", help="Measure anew.")] = False) -> None:
     """Show the processor, its caches, and what its steps take."""
     found = read_machine()
-    path = timings_path(found, code_cache().folder)
+    folder = code_cache().folder
+    path = timings_path(found, folder)
     if again:
         path.unlink(missing_ok=True)
     sizes = (found.l1_bytes, found.l2_bytes, found.l3_bytes)
     typer.echo(f"machine  {found.name}, {found.cores} cores")
     typer.echo(f"caches   {', '.join(f'L{level} {size >> 10} KiB' for level, size in enumerate(sizes, 1))}")
-    typer.echo(f"figures  {kept_timings(found)}")
+    typer.echo(f"figures  {kept_timings(found, folder)}")
     typer.echo(f"file     {path}")
