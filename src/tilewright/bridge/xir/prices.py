@@ -8,11 +8,29 @@ from enum import Enum
 from xdsl.ir import Operation
 
 from tilewright.bridge.xir.options import CostModel
-from tilewright.bridge.xir.recompute import operation_price
 from tilewright.core.machine import Level, Machine, Timings
-from tilewright.ir.ops.elementwise import ElementwiseOp
+from tilewright.ir.ops import elementwise
 
-__all__ = ["Basis", "Prices", "machine_prices", "specification_prices"]
+__all__ = ["EXPENSIVE", "Basis", "Prices", "machine_prices", "operation_price", "specification_prices"]
+
+DIVISIONS: tuple[type[Operation], ...] = (elementwise.DivOp, elementwise.SqrtOp, elementwise.RsqrtOp)
+EXPENSIVE: tuple[type[Operation], ...] = (
+    *DIVISIONS,
+    elementwise.ExpOp,
+    elementwise.Exp2Op,
+    elementwise.LogOp,
+    elementwise.Log2Op,
+    elementwise.SinOp,
+    elementwise.CosOp,
+    elementwise.TanhOp,
+    elementwise.ErfOp,
+    elementwise.SigmoidOp,
+    elementwise.PowOp,
+    elementwise.FloorDivOp,
+    elementwise.FloorModOp,
+    elementwise.TruncDivOp,
+    elementwise.TruncModOp,
+)
 
 
 class Basis(Enum):
@@ -50,13 +68,22 @@ class Prices:
         """One vector of an elementwise operation; other operations compute nothing themselves."""
         if self.timings is not None:
             return operation_price(op, self.timings)
-        return self.arithmetic if isinstance(op, ElementwiseOp) else 0.0
+        return self.arithmetic if isinstance(op, elementwise.ElementwiseOp) else 0.0
 
     def access(self, stride: int | None, width: int) -> float:
         """A vector by its stride along the lanes, None where that is not constant."""
         if stride == 0:
             return self.broadcast
         return self.contiguous if stride == 1 else self.gathered_lane * width
+
+
+def operation_price(op: Operation, times: Timings) -> float:
+    """Nanoseconds of one vector of an operation; those that are not elementwise compute nothing themselves."""
+    if isinstance(op, DIVISIONS):
+        return times.division
+    if isinstance(op, EXPENSIVE):
+        return times.expensive
+    return times.arithmetic if isinstance(op, elementwise.ElementwiseOp) else 0.0
 
 
 def machine_prices(machine: Machine, level: Level) -> Prices:

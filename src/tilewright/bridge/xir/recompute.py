@@ -5,43 +5,26 @@ the machine. Two readers in a row may come to share a loop, and a fold may fill 
 known yet when a tile is placed, and prices leave it out.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from math import prod
+from math import fsum, prod
 
 from xdsl.ir import Operation, SSAValue
 
 from tilewright.analysis.affine import affine_of
 from tilewright.analysis.structure import Structure
 from tilewright.bridge.xir.flow import Read
+from tilewright.bridge.xir.prices import EXPENSIVE, operation_price
 from tilewright.core.dtypes import boolean
-from tilewright.core.machine import Level, Machine, Timings
+from tilewright.core.machine import Level, Machine
 from tilewright.ir.ops import elementwise, regions, tiles
 from tilewright.ir.types import SpaceAttr, dtype_of, element_of, is_tile, space_of
 
-__all__ = ["EXPENSIVE", "Closure", "Weighed", "evaluations", "has_expensive", "lanes_of", "operation_price", "weigh"]
+__all__ = ["Closure", "Weighed", "evaluations", "has_expensive", "lanes_of", "weigh"]
 
-DIVISIONS: tuple[type[Operation], ...] = (elementwise.DivOp, elementwise.SqrtOp, elementwise.RsqrtOp)
-EXPENSIVE: tuple[type[Operation], ...] = (
-    *DIVISIONS,
-    elementwise.ExpOp,
-    elementwise.Exp2Op,
-    elementwise.LogOp,
-    elementwise.Log2Op,
-    elementwise.SinOp,
-    elementwise.CosOp,
-    elementwise.TanhOp,
-    elementwise.ErfOp,
-    elementwise.SigmoidOp,
-    elementwise.PowOp,
-    elementwise.FloorDivOp,
-    elementwise.FloorModOp,
-    elementwise.TruncDivOp,
-    elementwise.TruncModOp,
-)
 _MASKS = 2  # operations between a mask of lanes and the bytes of a boolean tile
 _LATENCY = 8  # what waits for one function, in vectors of it while many are under way
-_MARGIN = 1.25
+_MARGIN = 1.25  # a buffer must save a fifth
 _NEST = 64  # multiply-adds that entering one more loop nest takes: bounds, masks, a tail
 
 Closure = frozenset[tuple[Operation, ...]]
@@ -79,7 +62,7 @@ def lanes_of(value: SSAValue, machine: Machine, packet: int) -> int:
 def weigh(value: SSAValue, closure: Closure, *, reads: float, trips: int, machine: Machine, packet: int = 0) -> Weighed:
     """Prices where readers take so many vectors, and the tile is made `trips` times."""
     volume, times, lanes = space_of(value).volume, machine.timings, lanes_of(value, machine, packet)
-    level = machine.level_of(volume * (packet or 1) * max(dtype_of(element_of(value)).bits // 8, 1))
+    level = machine.level_of(_bytes(value) * (packet or 1))
     packing = 0 if dtype_of(element_of(value)) is not boolean else _MASKS * times.arithmetic
     access, once = times.levels[level] + packing, _closure_price(value, closure, machine, lanes)
     keep = trips * (volume / lanes * (once + access) + _NEST * times.arithmetic) + reads * access
@@ -89,32 +72,27 @@ def weigh(value: SSAValue, closure: Closure, *, reads: float, trips: int, machin
 def _closure_price(value: SSAValue, closure: Closure, machine: Machine, lanes: int) -> float:
     """Of one vector: operations, and loads of what they read. What lies along outer axes only is computed there."""
     space = space_of(value)
-    computed = {path[-1] for path in closure}
-    total = 0.0
-    for path in closure:
-        op = path[-1]
-        if isinstance(op, elementwise.ElementwiseOp):
-            total += _share(op.result, space, lanes) * operation_price(op, machine.timings)
-    for leaf in dict.fromkeys(_leaves(computed)):
-        size = space_of(leaf).volume * max(dtype_of(element_of(leaf)).bits // 8, 1)
-        total += _share(leaf, space, lanes) * machine.timings.levels[machine.level_of(size)]
-    return total
+    ops = [path[-1] for path in closure]
+    computed = [
+        _share(op.result, space, lanes) * operation_price(op, machine.timings)
+        for op in ops
+        if isinstance(op, elementwise.ElementwiseOp)
+    ]
+    read = [
+        _share(leaf, space, lanes) * machine.timings.levels[machine.level_of(_bytes(leaf))]
+        for leaf in _leaves(set(ops))
+    ]
+    return fsum([*computed, *read])  # the same in any order, which sets do not keep
 
 
-def operation_price(op: Operation, times: Timings) -> float:
-    """Nanoseconds of one vector of an operation; those that are not elementwise compute nothing themselves."""
-    if isinstance(op, DIVISIONS):
-        return times.division
-    if isinstance(op, EXPENSIVE):
-        return times.expensive
-    return times.arithmetic if isinstance(op, elementwise.ElementwiseOp) else 0.0
+def _leaves(computed: set[Operation]) -> set[SSAValue]:
+    """The tiles that operations read and do not compute."""
+    read = {operand for op in computed for operand in op.operands if is_tile(operand)}
+    return {value for value in read if value.owner not in computed and not isinstance(value.owner, tiles.ConstantOp)}
 
 
-def _leaves(computed: set[Operation]) -> Iterator[SSAValue]:
-    for op in computed:
-        for operand in op.operands:
-            if is_tile(operand) and operand.owner not in computed and not isinstance(operand.owner, tiles.ConstantOp):
-                yield operand
+def _bytes(value: SSAValue) -> int:
+    return space_of(value).volume * max(dtype_of(element_of(value)).bits // 8, 1)
 
 
 def _share(part: SSAValue, space: SpaceAttr, lanes: int) -> float:

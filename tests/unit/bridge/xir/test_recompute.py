@@ -1,5 +1,8 @@
 """Whether a tile is kept or computed again: prices by hand, a kernel that goes each way, the option that fixes it."""
 
+import os
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
@@ -112,6 +115,35 @@ def test_what_must_be_kept_is_kept_and_what_must_not_is_not() -> None:
     assert place(kernel, chosen, 6).reason == "accumulates"
     chosen = made(kernel, recompute="never")
     assert not place(kernel, chosen, 7).inline
+
+
+@tile.kernel
+def long(X: ConstView1[f32], Y: View2[f32]):
+    one, e = axis("one", 1), axis("e", 256)
+    for _ in parallel(shape(1)):
+        x = X[coord(0), shape(e)]
+        y = tile.exp(x / 3.0)
+        for step in range(20):
+            y = y * x + float(step)
+        for row in range(7):
+            Y.at(coord(row, 0), shape(one, e)).store(y)
+
+
+UNEVEN = replace(GENERIC_AVX2, timings=Timings(0.1, 0.7, 13.3, (0.03, 0.3, 0.3, 0.3), 0.4))  # sums of them round
+LONG = long.capture(tensor_shape(256), tensor_shape(7, 256))
+
+
+def test_prices_are_the_same_in_every_process() -> None:
+    program = (
+        "from tests.unit.bridge.xir.test_recompute import LONG, UNEVEN, made\n"
+        "print([each.prices for each in made(LONG, UNEVEN).decisions.places.values()])\n"
+    )
+    texts = {
+        subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True, env=settings).stdout
+        for settings in ({**os.environ, "PYTHONHASHSEED": seed} for seed in ("1", "2", "3", "4"))
+    }
+    assert len(texts) == 1
+    assert "Weighed" in texts.pop()
 
 
 def test_both_prices_are_told() -> None:
