@@ -51,6 +51,8 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
         "no stores past the caches": Family(XirOptions(streaming=Use.NEVER)),
         "stores past the caches": Family(XirOptions(streaming=Use.WHEREVER_LEGAL)),
         "no joined stores": Family(XirOptions(joining=Use.NEVER)),
+        "tiles recomputed": Family(XirOptions(recompute=Use.WHEREVER_LEGAL)),
+        "tiles in buffers": Family(XirOptions(recompute=Use.NEVER)),
         "no fused producers": Family(XirOptions(fusion=Use.NEVER)),
     }
 )

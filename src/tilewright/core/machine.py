@@ -1,11 +1,71 @@
 """What a planner may know of a machine. A record, so that plans are pure functions and testable without hardware."""
 
 from dataclasses import dataclass
+from enum import IntEnum
+from math import floor, log10
 
-__all__ = ["GENERIC_AVX2", "GENERIC_AVX512", "GENERIC_NEON", "Machine"]
+__all__ = ["GENERIC_AVX2", "GENERIC_AVX512", "GENERIC_NEON", "Level", "Machine", "Timings", "preferred"]
 
 _KIB = 1024
 _MIB = 1024 * _KIB
+_STEPS = (1.0, 1.2, 1.6, 2.0, 2.5, 3.2, 4.0, 5.0, 6.3, 8.0)
+
+
+class Level(IntEnum):
+    """Where data lie, nearest first."""
+
+    L1 = 0
+    L2 = 1
+    L3 = 2
+    MEMORY = 3
+
+    def __str__(self) -> str:
+        return "memory" if self is Level.MEMORY else self.name
+
+
+def preferred(figure: float) -> float:
+    """The nearest of ten steps a decade, each about a quarter more than the one before.
+
+    So what is measured twice is the same figure, and a plan that follows from it the same plan. 0 for what is not
+    above 0.
+    """
+    if not figure > 0:
+        return 0.0
+    decade = 10.0 ** floor(log10(figure))
+    step = min((*_STEPS, 10.0), key=lambda each: abs(log10(each * decade / figure)))
+    return float(f"{step * decade:.3g}")
+
+
+@dataclass(frozen=True, slots=True)
+class Timings:
+    """What the steps of one core take, in nanoseconds. Vectors are native ones.
+
+    arithmetic:    a fused multiply-add, while many are under way.
+    division:      a division; a root counts the same.
+    expensive:     an exponential; other functions count the same.
+    levels:        a vector that is loaded or stored, by where it lies: the three caches, then memory.
+    gathered_lane: an element that is loaded apart.
+    task:          handing out one task of a launch.
+    wake:          until a sleeping worker works.
+    source:        where the figures come from, for a reader.
+    """
+
+    arithmetic: float
+    division: float
+    expensive: float
+    levels: tuple[float, float, float, float]
+    gathered_lane: float
+    task: float = 40.0
+    wake: float = 10_000.0
+    source: str = "typical figures"
+
+    def __str__(self) -> str:
+        places = ", ".join(f"{level} {figure:.3g}" for level, figure in zip(Level, self.levels, strict=True))
+        return (
+            f"multiply-add {self.arithmetic:.3g}, division {self.division:.3g}, exponential {self.expensive:.3g},"
+            f" vector from {places}, gathered element {self.gathered_lane:.3g}, task {self.task:.3g},"
+            f" waking {self.wake:.6g} ns ({self.source})"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +81,7 @@ class Machine:
     fma_pipes:        fused multiply-adds of full width started in one cycle.
     l1_bytes, l2_bytes, l3_bytes: data caches of one core, the last one as a core sees it (shared). 0: none.
     cores:            cores this process may use.
+    timings:          what its steps take.
     cache_line:       bytes.
     """
 
@@ -35,11 +96,17 @@ class Machine:
     l2_bytes: int
     l3_bytes: int
     cores: int
+    timings: Timings
     cache_line: int = 64
 
     def lanes(self, element_bits: int) -> int:
         """Elements of a native vector."""
         return self.vector_bits // element_bits
+
+    def level_of(self, size_bytes: float) -> Level:
+        """The nearest cache that holds so much."""
+        sizes = (self.l1_bytes, self.l2_bytes, self.l3_bytes)
+        return next((level for level, size in zip(Level, sizes, strict=False) if size_bytes <= size), Level.MEMORY)
 
 
 GENERIC_AVX512 = Machine(
@@ -54,6 +121,7 @@ GENERIC_AVX512 = Machine(
     l2_bytes=_MIB,
     l3_bytes=32 * _MIB,
     cores=4,
+    timings=Timings(0.16, 3.2, 4.0, (0.16, 0.63, 2.0, 5.0), 0.4),
 )
 GENERIC_AVX2 = Machine(
     name="generic AVX2",
@@ -67,6 +135,7 @@ GENERIC_AVX2 = Machine(
     l2_bytes=512 * _KIB,
     l3_bytes=16 * _MIB,
     cores=4,
+    timings=Timings(0.16, 1.6, 2.5, (0.16, 0.4, 1.0, 2.5), 0.4),
 )
 GENERIC_NEON = Machine(
     name="generic NEON",
@@ -80,4 +149,5 @@ GENERIC_NEON = Machine(
     l2_bytes=_MIB,
     l3_bytes=32 * _MIB,
     cores=4,
+    timings=Timings(0.16, 1.6, 1.6, (0.16, 0.25, 0.63, 1.2), 0.4),
 )

@@ -21,11 +21,11 @@ from tilewright.core.abi import KernelArgument, KernelMetadata, Usage
 from tilewright.core.config import config
 from tilewright.core.dtypes import by_name
 
-__all__ = ["CodeCache", "StoredKernel", "code_cache"]
+__all__ = ["PART", "CodeCache", "StoredKernel", "code_cache", "trusted"]
 
 _MAGIC = b"tilewright-code-1\n"
 _SUFFIX = ".twk"
-_PART = ".part"
+PART = ".part"
 _LIMIT_BYTES = 256 << 20
 _STALE_SECONDS = 3600.0
 _PRUNING = "0"  # one store in sixteen: a large folder takes as long to look through as a small kernel to compile
@@ -57,7 +57,7 @@ class CodeCache:
     def load(self, key: str) -> StoredKernel | None:
         """The kernel stored under `key`; None when there is none to be trusted."""
         path = self._path(key)
-        content = _trusted(path)
+        content = trusted(path)
         if content is None:
             return None
         stored = _decoded(content, key)
@@ -71,7 +71,7 @@ class CodeCache:
         """Writes a kernel; a reader sees all of it or nothing. False when the folder cannot be written."""
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(dir=self.folder, suffix=_PART)
+            handle, name = tempfile.mkstemp(dir=self.folder, suffix=PART)
         except OSError:
             return False
         if not _written(handle, name, self._path(key), _encoded(kernel, key)):
@@ -96,7 +96,7 @@ class CodeCache:
 
     def clear(self) -> int:
         """Removes every stored kernel, and what writers left or are writing; returns how many kernels went."""
-        for path in self._list(_PART):
+        for path in self._list(PART):
             _remove(path)
         return sum(_remove(path) for path, _, _ in self.files())
 
@@ -106,7 +106,7 @@ class CodeCache:
 
     def _abandoned(self) -> list[Path]:
         old = time.time() - _STALE_SECONDS
-        return [path for path in self._list(_PART) if (entry := _stated(path)) is not None and entry[2] < old]
+        return [path for path in self._list(PART) if (entry := _stated(path)) is not None and entry[2] < old]
 
     def _list(self, suffix: str) -> list[Path]:
         try:
@@ -123,7 +123,7 @@ def code_cache() -> CodeCache:
     return CodeCache(config().cache_dir or user_cache_path("tilewright"))
 
 
-def _trusted(path: Path) -> bytes | None:
+def trusted(path: Path) -> bytes | None:
     """The content of a file that this user owns and nobody else may have written."""
     try:
         with path.open("rb", buffering=0) as file:

@@ -1,19 +1,24 @@
-"""Reads the machine the process runs on. What cannot be read gets the figures of a typical core, so plans stay good."""
+"""The machine the process runs on: read where that is possible, measured once where not. What is neither gets the
+figures of a typical core, so plans stay good.
+"""
 
 import ctypes
 import math
 import os
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 from tilewright.backends.llvm.target import host
+from tilewright.backends.llvm.timings import kept_timings
 from tilewright.core.digest import digest
-from tilewright.core.machine import GENERIC_AVX2, GENERIC_NEON, Machine
+from tilewright.core.machine import GENERIC_AVX2, GENERIC_AVX512, GENERIC_NEON, Machine
 
 _CPU_ROOT = Path("/sys/devices/system/cpu")
 _CGROUP_LIMIT = Path("/sys/fs/cgroup/cpu.max")
+_TYPICAL = {each.vector_bits: each.timings for each in (GENERIC_NEON, GENERIC_AVX2, GENERIC_AVX512)}
 _UNITS = {"K": 1024, "M": 1024**2, "G": 1024**3}
 
 # Full-width fused multiply-adds a cycle where it is not 2: Zen 4 splits 512-bit ones in two halves.
@@ -22,7 +27,13 @@ _FMA_PIPES = {"znver4": 1, "neoverse-v1": 4, "neoverse-v2": 4, **{f"apple-m{n}":
 
 @cache
 def host_machine() -> Machine:
-    """The machine of this process."""
+    """The machine of this process. The first process that asks measures what its steps take: a quarter of a second."""
+    machine = read_machine()
+    return replace(machine, timings=kept_timings(machine))
+
+
+def read_machine() -> Machine:
+    """What can be read of this machine, with typical figures for what its steps take."""
     target = host()
     features = _enabled(target.features)
     l1, l2, l3 = cache_sizes()
@@ -39,6 +50,7 @@ def host_machine() -> Machine:
         l2_bytes=l2,
         l3_bytes=l3,
         cores=usable_cores(),
+        timings=_TYPICAL[bits],
     )
 
 

@@ -1,69 +1,81 @@
-"""What a plan costs by the specification's terms: work per packet of programs, shared by workers, plus dispatch and
-imbalance.
+"""What a plan costs: work of its programs, shared by workers, plus dispatch and imbalance. The formula is the
+specification's; what single steps cost comes from the machine, or from the specification too.
 
-Uncalibrated, but for one rough factor. A cost ranks legal plans; it never makes one legal.
+A cost ranks legal plans; it never makes one legal.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
 from tilewright.analysis.affine import affine_of
 from tilewright.bridge.xir.flow import is_anchored
-from tilewright.bridge.xir.layout import Layouts, lane_price
-from tilewright.bridge.xir.options import CostModel
+from tilewright.bridge.xir.footprint import Access, Footprint, extents_of, starts_of
+from tilewright.bridge.xir.layout import Layouts, width_for
+from tilewright.bridge.xir.prices import Basis, Prices
 from tilewright.bridge.xir.records import Decisions
 from tilewright.bridge.xir.squares import turn_price
+from tilewright.bridge.xir.streams import streams
+from tilewright.core.machine import Level, Machine
 from tilewright.ir.ops import elementwise, regions, tiles
 from tilewright.ir.ops.access import LoadElementOp, LoadOp, StoreElementOp, StoreOp, UpdateOp
-from tilewright.ir.types import AxisAttr, is_tile, space_of, view_type
+from tilewright.ir.types import is_tile, space_of, view_type
 
-__all__ = ["WORTH_WAKING", "CostTerms", "Work", "element_work", "program_work", "score"]
-
-# One unit, measured on Zen 4 cores with the default coefficients: products, sums, copies 0.2 to 0.3, exponentials 0.6.
-_UNIT_MICROSECONDS = 0.0003
-WORTH_WAKING = 20.0
-"""Microseconds of work from which a launch wakes sleeping workers: each costs the launching thread about 7 of them."""
-
-
-_INLINE_LANES = 16  # of what is computed where it is used
+__all__ = ["CostTerms", "Work", "element_work", "from_afar", "program_work", "score"]
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Vector operations of one packet: arithmetic and memory."""
+    """Of one packet of programs: arithmetic, memory where the packet's own data fit (`near`), and moving what it
+    touches there from where the data of the whole launch fit (`far`).
+    """
 
     arithmetic: float
     memory: float
+    transfer: float = 0.0
+    near: Level = Level.L1
+    far: Level = Level.L1
+
+    @property
+    def total(self) -> float:
+        return self.arithmetic + self.memory + self.transfer
 
 
 @dataclass(frozen=True, slots=True)
 class CostTerms:
-    """The terms of one candidate's score, in relative units."""
+    """The terms of one candidate's score, in the units of their basis."""
 
     arithmetic: float
     memory: float
     dispatch: float
     imbalance: float
+    transfer: float = 0.0
+    near: Level = Level.L1
+    far: Level = Level.L1
+    basis: Basis = Basis.SPECIFICATION
 
     @property
     def total(self) -> float:
-        return self.arithmetic + self.memory + self.dispatch + self.imbalance
+        return self.arithmetic + self.memory + self.transfer + self.dispatch + self.imbalance
 
     def microseconds(self, workers: int) -> float:
         """Roughly the time of all work on one thread, where the terms are the share of one of so many."""
-        return (self.arithmetic + self.memory) * workers * _UNIT_MICROSECONDS
+        return (self.arithmetic + self.memory + self.transfer) * workers * self.basis.microseconds
 
     def __str__(self) -> str:
+        memory = f"memory {self.memory:.0f}"
+        if self.basis is Basis.MACHINE:
+            memory += f" in {self.near} + transfer {self.transfer:.0f} from {self.far}"
         return (
-            f"{self.total:.0f} = arithmetic {self.arithmetic:.0f} + memory {self.memory:.0f}"
+            f"{self.total:.0f} = arithmetic {self.arithmetic:.0f} + {memory}"
             f" + dispatch {self.dispatch:.0f} + imbalance {self.imbalance:.0f}"
         )
 
 
 def score(
-    work: Work, model: CostModel, *, programs: int, block: int, packet: int, workers: int, uneven: bool = False
+    work: Work, prices: Prices, *, programs: int, block: int, packet: int, workers: int, uneven: bool = False
 ) -> CostTerms:
     """P programs in blocks of B, packets of W, on H workers.
 
@@ -72,22 +84,39 @@ def score(
     `uneven` says that programs differ in their work: the last block may then be the longest, and others wait for it.
     """
     if not programs:
-        return CostTerms(0.0, 0.0, 0.0, 0.0)
+        return CostTerms(0.0, 0.0, 0.0, 0.0, basis=prices.basis)
     blocks = -(-programs // block)
     active = min(blocks, workers)
     packets = -(-programs // packet)
     waves = -(-blocks // active)
     issued = waves * -(-min(programs, block) // packet)
-    excess = max(0.0, issued - packets / active) * (work.arithmetic + work.memory)
+    excess = max(0.0, issued - packets / active) * work.total
     if uneven and active > 1:
-        excess += -(-min(programs, block) // packet) * (work.arithmetic + work.memory)
+        excess += -(-min(programs, block) // packet) * work.total
     share = packets / active
-    return CostTerms(work.arithmetic * share, work.memory * share, model.block_dispatch * waves, excess)
+    return CostTerms(
+        work.arithmetic * share,
+        work.memory * share,
+        prices.dispatch * waves,
+        excess,
+        work.transfer * share,
+        work.near,
+        work.far,
+        prices.basis,
+    )
 
 
-def program_work(root: regions.ParallelOp, innermost: int, model: CostModel, width: int) -> Work:
+def from_afar(work: Work, machine: Machine, footprint: Footprint, packet: int, near: Level) -> Work:
+    """The work with what it costs to bring each line that a packet touches to where it is used."""
+    far = max(machine.level_of(footprint.launch), near)
+    vectors = min(footprint.program * packet, footprint.launch) / (machine.vector_bits // 8)
+    distance = machine.timings.levels[far] - machine.timings.levels[near]
+    return replace(work, transfer=vectors * max(distance, 0.0), near=near, far=far)
+
+
+def program_work(root: regions.ParallelOp, innermost: int, prices: Prices, width: int) -> Work:
     """Work of a packet whose lanes are neighbours along root axis `innermost`, by the slope of each access along it."""
-    meter = _ProgramMeter(root.indices[innermost] if root.space.rank else None, model, width)
+    meter = _ProgramMeter(root.indices[innermost] if root.space.rank else None, prices, width)
     meter.block(root.body.block.ops, 1.0)
     ragged = bool(root.space.rank) and root.space.extents[innermost] % width != 0
     return Work(meter.arithmetic, meter.memory * (2 if ragged else 1))
@@ -96,8 +125,8 @@ def program_work(root: regions.ParallelOp, innermost: int, model: CostModel, wid
 class _ProgramMeter:
     """Counts the operations of one packet, every tile element being one vector of programs."""
 
-    def __init__(self, lane: SSAValue | None, model: CostModel, width: int) -> None:
-        self.lane, self.model, self.width = lane, model, width
+    def __init__(self, lane: SSAValue | None, prices: Prices, width: int) -> None:
+        self.lane, self.prices, self.width = lane, prices, width
         self.arithmetic = 0.0
         self.memory = 0.0
 
@@ -112,45 +141,26 @@ class _ProgramMeter:
             case tiles.ScanOp():
                 self.block(op.body.block.ops, repeat * space_of(op.results_[0]).volume)
             case LoadOp() | StoreOp() | UpdateOp() | LoadElementOp() | StoreElementOp():
-                self.memory += repeat * _access_volume(op) * self._weight(op)
+                self.memory += repeat * prod(extents_of(op)) * self._weight(op)
             case tiles.MmaOp():
-                self.arithmetic += repeat * contraction_volume(op) * 2 * self.model.arithmetic
+                self.arithmetic += repeat * contraction_volume(op) * 2 * self.prices.arithmetic
+            case tiles.ExtractOp():
+                self.memory += repeat * self.prices.extract
             case elementwise.ElementwiseOp():
-                self.arithmetic += repeat * space_of(op.result).volume * self.model.arithmetic
+                self.arithmetic += repeat * space_of(op.result).volume * self.prices.of(op)
             case _:
                 return
 
-    def _weight(self, op: LoadOp | StoreOp | UpdateOp | LoadElementOp | StoreElementOp) -> float:
+    def _weight(self, op: Access) -> float:
         slope = 0
-        gathered = self.model.gathered_lane * self.width
-        for start, stride in zip(_starts(op), view_type(op.view).strides, strict=True):
+        for start, stride in zip(starts_of(op), view_type(op.view).strides, strict=True):
             form = None if is_tile(start) else affine_of(start)
             if form is None:
-                return gathered
+                return self.prices.access(None, self.width)
             slope += (form.coefficient(self.lane) if self.lane is not None else 0) * stride
-        if slope == 0 and isinstance(op, LoadOp | LoadElementOp):
-            return self.model.broadcast_load
-        return self.model.contiguous if abs(slope) == 1 else gathered
-
-
-def _starts(op: LoadOp | StoreOp | UpdateOp | LoadElementOp | StoreElementOp) -> tuple[SSAValue, ...]:
-    match op:
-        case LoadOp() | StoreOp():
-            return tuple(op.origin)
-        case UpdateOp():
-            return tuple(op.coords)
-        case _:
-            return tuple(op.index)
-
-
-def _access_volume(op: LoadOp | StoreOp | UpdateOp | LoadElementOp | StoreElementOp) -> int:
-    match op:
-        case LoadOp():
-            return space_of(op.result).volume
-        case StoreOp() | UpdateOp():
-            return space_of(op.value).volume
-        case _:
-            return 1
+        if slope == 0 and not isinstance(op, LoadOp | LoadElementOp):
+            return self.prices.access(None, self.width)
+        return self.prices.access(abs(slope), self.width)
 
 
 def contraction_volume(op: tiles.MmaOp) -> int:
@@ -162,59 +172,82 @@ def contraction_volume(op: tiles.MmaOp) -> int:
     return volume
 
 
-def element_work(layouts: Layouts, decisions: Decisions, model: CostModel) -> Work:
+def element_work(layouts: Layouts, decisions: Decisions, prices: Prices) -> Work:
     """Work of one program with lanes along tile axes: vectors of every nest, and what they touch."""
-    structure = layouts.placement.structure
-    arithmetic = memory = 0.0
-    for op, position in structure.position.items():
-        if not is_anchored(op):
-            continue
-        trips = structure.trips_of(op)
-        width = _lanes_of(decisions, position)
-        arithmetic += trips * _anchored_arithmetic(op, width) * model.arithmetic
-        memory += trips * _anchored_memory(layouts, decisions, op, position) * model.contiguous
-    return Work(arithmetic, memory)
+    meter = _ElementMeter(layouts, decisions, prices)
+    for op, position in layouts.placement.structure.position.items():
+        if is_anchored(op):
+            meter.operation(op, position)
+    return Work(meter.arithmetic, meter.memory)
 
 
-def _lanes_of(decisions: Decisions, position: int) -> int:
-    """How many elements one vector operation at a position computes."""
-    if position in decisions.contracts:
-        return decisions.contracts[position].tile[2]
-    return decisions.nests[position].width if position in decisions.nests else _INLINE_LANES
+class _ElementMeter:
+    """Counts the vectors of one program."""
+
+    def __init__(self, layouts: Layouts, decisions: Decisions, prices: Prices) -> None:
+        self.layouts, self.decisions, self.prices = layouts, decisions, prices
+        self.arithmetic = 0.0
+        self.memory = 0.0
+
+    def operation(self, op: Operation, position: int) -> None:
+        """Adds what one operation of a region body takes."""
+        trips = self.layouts.placement.structure.trips_of(op)
+        self.memory += trips * self._nest_memory(op, position)
+        match op:
+            case tiles.MmaOp():
+                contract = self.decisions.contracts.get(position)
+                lanes = contract.tile[2] if contract is not None else 1
+                self.arithmetic += trips * contraction_volume(op) / max(lanes, 1) * self.prices.arithmetic
+            case tiles.MapOp():
+                self.arithmetic += self._map_arithmetic(op, trips * op.space.volume / self._lanes(op.result, position))
+            case elementwise.ElementwiseOp():
+                self.arithmetic += self._vectors(op, position, trips) * self.prices.of(op)
+            case _:
+                return
+
+    def _vectors(self, op: elementwise.ElementwiseOp, position: int, trips: int) -> float:
+        if not is_tile(op.result):
+            return trips
+        placement = self.layouts.placement
+        if placement.is_inline(op.result) and op.result in placement.vectors:
+            return placement.vectors[op.result]
+        return trips * space_of(op.result).volume / self._lanes(op.result, position)
+
+    def _lanes(self, value: SSAValue, position: int) -> int:
+        """How many elements one vector operation at a position computes."""
+        nest = self.decisions.nests.get(position)
+        return width_for(self.layouts.machine, self.layouts.choice, [value]) if nest is None else nest.width
+
+    def _map_arithmetic(self, op: tiles.MapOp | regions.RegionOp, repeat: float) -> float:
+        total = 0.0
+        for inner in op.body.block.ops:
+            if isinstance(inner, regions.RegionOp):
+                total += self._map_arithmetic(inner, repeat * inner.space.volume)
+            else:
+                total += repeat * self.prices.of(inner)
+        return total
+
+    def _nest_memory(self, op: Operation, position: int) -> float:
+        """What the nest of an operation reads, in vectors along its lanes, and what it writes."""
+        nest = self.decisions.nests.get(position)
+        values = [op.value] if isinstance(op, StoreOp) else [value for value in op.results if is_tile(value)]
+        if nest is None or not values or isinstance(op, tiles.MmaOp | tiles.ScanOp):
+            return 0.0
+        space, folded = space_of(values[0]), _folded(op)
+        written = space.volume / nest.width * self.prices.contiguous
+        axis = next((axis for axis in space.axes if axis.dim.number == nest.lane), None)
+        if axis is None:
+            extracts = sum(isinstance(inner, tiles.ExtractOp) for inner in op.walk())
+            return extracts * folded * written + space.volume * self.prices.contiguous
+        width = width_for(self.layouts.machine, self.layouts.choice, values)
+        vectors = space.volume // max(axis.extent, 1) * -(-axis.extent // width)
+        found = [stream for value in values for stream in streams(self.layouts, value, axis.dim)]
+        read = vectors * folded * sum(self.prices.access(stream.stride, width) for stream in found)
+        turning = turn_price(nest, space) * self.prices.gathered_lane if nest.across is not None else 0.0
+        return read + turning + written
 
 
-def _anchored_arithmetic(op: Operation, width: int) -> float:
-    if isinstance(op, tiles.MmaOp):
-        return contraction_volume(op) / max(width, 1)
-    if isinstance(op, tiles.MapOp):
-        return _map_arithmetic(op, float(op.space.volume)) / max(width, 1)
-    if isinstance(op, elementwise.ElementwiseOp) and is_tile(op.result):
-        return space_of(op.result).volume / _INLINE_LANES
-    return 1.0 if isinstance(op, elementwise.ElementwiseOp) else 0.0
-
-
-def _map_arithmetic(op: tiles.MapOp | regions.RegionOp, repeat: float) -> float:
-    total = 0.0
-    for inner in op.body.block.ops:
-        if isinstance(inner, regions.RegionOp):
-            total += _map_arithmetic(inner, repeat * inner.space.volume)
-        else:
-            total += repeat
-    return total
-
-
-def _anchored_memory(layouts: Layouts, decisions: Decisions, op: Operation, position: int) -> float:
-    nest = decisions.nests.get(position)
-    values = [op.value] if isinstance(op, StoreOp) else [value for value in op.results if is_tile(value)]
-    if nest is None or not values or isinstance(op, tiles.MmaOp | tiles.ScanOp):
-        return 0.0
-    axis = _lane_axis(values[0], nest.lane)
-    space = space_of(values[0])
-    if axis is None:
-        return float(space.volume)
-    turning = turn_price(nest, space) if nest.across is not None else 0.0
-    return lane_price(layouts, values, axis, space) + turning + space.volume / nest.width
-
-
-def _lane_axis(value: SSAValue, lane: int | None) -> AxisAttr | None:
-    return next((axis for axis in space_of(value).axes if axis.dim.number == lane), None)
+def _folded(op: Operation) -> int:
+    """How many elements a map folds for one of its own."""
+    inner = [other.space.volume for other in op.walk() if isinstance(other, regions.RegionOp)]
+    return max(prod(inner), 1) if isinstance(op, tiles.MapOp) else 1

@@ -2,7 +2,7 @@
 exactly or is refused.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass
 from enum import Enum
 from math import isfinite
 
@@ -67,7 +67,10 @@ def element(axis: str = "") -> Element:
 
 @dataclass(frozen=True, slots=True)
 class CostModel:
-    """Relative costs, uncalibrated: of one vector operation, of one memory access by kind, of starting one block."""
+    """The basis of costs that the specification has, instead of the machine's figures: relative and uncalibrated.
+
+    Of one vector operation, of one memory access by kind, of starting one block.
+    """
 
     arithmetic: float = 1.0
     broadcast_load: float = 1.0
@@ -100,6 +103,11 @@ class XirOptions:
     Loops: `squares` turns what lies across the lanes in registers, `streaming` stores past the caches, `joining` has
     neighbouring stores share a loop, `fusion` computes tiles in the fold that reads them first. None is the plan's
     rule, which for the last two is wherever legal; `explain()` says where it was not.
+
+    Buffers: `recompute` says whether tiles that each of their readers could compute again are, or have a buffer; None:
+    whichever the machine's figures say is cheaper.
+
+    `cost` weighs candidates: by the machine's figures, or by a `CostModel`.
     """
 
     lanes: Program | Element | None = None
@@ -118,9 +126,10 @@ class XirOptions:
     streaming: Use | None = None
     joining: Use | None = None
     fusion: Use | None = None
+    recompute: Use | None = None
     max_scratch_bytes: int = 16 << 20
     max_operations: int = 10_000
-    cost: CostModel = field(default_factory=CostModel)
+    cost: CostModel | None = None
 
     def __post_init__(self) -> None:
         _require("block_size", self.block_size, "0 (search) to 1048576", holds=0 <= self.block_size <= _LARGEST)
@@ -131,8 +140,7 @@ class XirOptions:
         width = self.lane_width
         power = width & (width - 1) == 0 and 0 <= width <= _WIDEST
         _require("lane_width", width, f"a power of two up to {_WIDEST}, or 0", holds=power)
-        for name in ("arithmetic", "broadcast_load", "contiguous", "gathered_lane", "block_dispatch"):
-            cost = getattr(self.cost, name)
+        for name, cost in asdict(self.cost).items() if self.cost is not None else ():
             _require(f"cost.{name}", cost, "finite and not negative", holds=isfinite(cost) and cost >= 0)
         _require("without", self.without, f"some of {RETILING}", holds=set(self.without) <= set(RETILING))
         for name in ("k_block", "row_block"):
@@ -141,7 +149,7 @@ class XirOptions:
         rows, vectors = self.register_tile or (1, 1)
         fits = 1 <= rows <= _ROWS and 1 <= vectors <= _VECTORS
         _require("register_tile", self.register_tile, "rows (1 to 32) and vectors (1 to 16), or None", holds=fits)
-        named = {"packing": Packing, **dict.fromkeys(("squares", "streaming", "joining", "fusion"), Use)}
+        named = {"packing": Packing, **dict.fromkeys(("squares", "streaming", "joining", "fusion", "recompute"), Use)}
         for name, kind in named.items():
             choice = getattr(self, name)
             _require(name, choice, f"a {kind.__name__} or None", holds=choice is None or isinstance(choice, kind))

@@ -1,7 +1,7 @@
 """Which tiles are kept in scratch and which are recomputed where they are used.
 
 Walked from the last operation to the first, so that the consumers of a tile are placed before it. A tile is inline only
-when its snapshot cannot be overtaken by a write, and recomputing it costs little.
+when its snapshot cannot be overtaken by a write, and recomputing it costs less than a buffer.
 """
 
 from collections.abc import Iterable
@@ -15,7 +15,8 @@ from tilewright.analysis.forms import Forms
 from tilewright.analysis.structure import Structure
 from tilewright.bridge.xir.contraction import Demands, Setting, plan_contraction
 from tilewright.bridge.xir.flow import Read, is_anchored, reads_of, tile_operands
-from tilewright.bridge.xir.options import XirOptions
+from tilewright.bridge.xir.options import Use, XirOptions
+from tilewright.bridge.xir.recompute import Closure, evaluations, has_expensive, lanes_of, weigh
 from tilewright.bridge.xir.records import ContractPlan, LaneChoice, Place
 from tilewright.core.machine import Machine
 from tilewright.ir.effects import effect_of, storage_of
@@ -26,39 +27,16 @@ from tilewright.ir.ops.memory import MemoryLoadOp, MemoryStoreOp
 from tilewright.ir.ops.regions import CarryingOp
 from tilewright.ir.types import is_tile, space_of
 
-__all__ = ["EXPENSIVE", "Placement", "place_tiles"]
+__all__ = ["Placement", "place_tiles"]
 
-EXPENSIVE: tuple[type[Operation], ...] = (
-    elementwise.ExpOp,
-    elementwise.Exp2Op,
-    elementwise.LogOp,
-    elementwise.Log2Op,
-    elementwise.SinOp,
-    elementwise.CosOp,
-    elementwise.TanhOp,
-    elementwise.ErfOp,
-    elementwise.SigmoidOp,
-    elementwise.PowOp,
-    elementwise.DivOp,
-    elementwise.SqrtOp,
-    elementwise.RsqrtOp,
-    elementwise.FloorDivOp,
-    elementwise.FloorModOp,
-    elementwise.TruncDivOp,
-    elementwise.TruncModOp,
-)
+RECOMPUTED = "recomputed where it is used"
 _INLINE_LIMIT = 64
-
-
-Closure = frozenset[tuple[Operation, ...]]
-"""What computing one element takes: operations, each with the extracts that lead to it, since every one repeats the
-rest."""
 
 
 @dataclass
 class Placement:
     """The growing answer: places, demanded innermost dimensions, contractions, and pairs of arguments taken for
-    disjoint.
+    disjoint; and how many vectors of a tile its readers compute, if they do.
     """
 
     structure: Structure
@@ -74,6 +52,7 @@ class Placement:
     disjoint: set[tuple[int, int]] = field(default_factory=set[tuple[int, int]])
     absorbed: dict[Operation, tiles.MmaOp] = field(default_factory=dict[Operation, tiles.MmaOp])
     closures: dict[SSAValue, Closure] = field(default_factory=dict[SSAValue, Closure])
+    vectors: dict[SSAValue, float] = field(default_factory=dict[SSAValue, float])
 
     def is_inline(self, value: SSAValue) -> bool:
         """Whether the tile is placed, and recomputed where it is used."""
@@ -157,9 +136,11 @@ def _place(placement: Placement, op: Operation, value: SSAValue) -> None:
         return
     reason = _must_keep_kind(op)
     if reason is None:
-        placement.places[value] = Place(None, "recomputed where it is used")
-        is_load = isinstance(op, LoadOp | MemoryLoadOp)
-        reason = _overtaken(placement, op) if is_load else _too_costly(placement, op, value)
+        placement.places[value] = Place(None, RECOMPUTED)
+        if isinstance(op, LoadOp | MemoryLoadOp):
+            reason = _overtaken(placement, op)
+        elif isinstance(op, elementwise.ElementwiseOp | tiles.MapOp):
+            placement.places[value] = _weighed(placement, op, value)
     if reason is not None:
         placement.keep(value, reason)
 
@@ -223,28 +204,27 @@ def _same_number(a: SSAValue, b: SSAValue) -> bool:
     return a is b or (form is not None and form == affine_of(b))
 
 
-def _too_costly(placement: Placement, op: Operation, value: SSAValue) -> str | None:
-    closure = _closure(placement, value)
+def _weighed(placement: Placement, op: Operation, value: SSAValue) -> Place:
+    """Where a tile goes that may be kept or recomputed: what is cheaper, or what was asked for."""
+    structure = placement.structure
+    kept, closure = structure.numbers[value], _closure(placement, value)
+    readers = {read.op: read for read in placement.reads(value)}
+    packet = placement.choice.width if placement.choice.program else 0
+    lanes = lanes_of(value, placement.machine, packet)
+    reads = evaluations(value, readers, structure, lanes, costly=has_expensive(closure))
     if len(closure) > _INLINE_LIMIT:
-        return f"recomputing it takes more than {_INLINE_LIMIT} operations"
-    points = placement.points(value)
-    if not points or not _has_expensive(closure):
-        return None
-    if len(points) > 1:
-        return f"expensive, and read in {len(points)} places"
-    if placement.structure.trips_of(points[0]) > placement.structure.trips_of(op):
-        return "expensive, and read in an inner loop"
-    volume = space_of(value).volume
-    return "expensive, and broadcast" if _point_volume(points[0]) > volume else None
-
-
-def _has_expensive(closure: Closure) -> bool:
-    return any(isinstance(path[-1], EXPENSIVE) for path in closure)
-
-
-def _point_volume(point: Operation) -> int:
-    spaces = [space_of(value).volume for value in (*point.operands, *point.results) if is_tile(value)]
-    return max(spaces, default=1)
+        return Place(kept, f"recomputing it takes more than {_INLINE_LIMIT} operations")
+    placement.vectors[value] = reads
+    asked = placement.options.recompute
+    if asked is not None:
+        return Place(None if asked is Use.WHEREVER_LEGAL else kept, f"asked for: recompute {asked.value}")
+    trips = structure.trips_of(op)
+    if len(readers) < 2 and reads <= trips * space_of(value).volume / lanes:
+        return Place(None, RECOMPUTED)
+    prices = weigh(value, closure, reads=reads, trips=trips, machine=placement.machine, packet=packet)
+    if not prices.pays:
+        return Place(None, RECOMPUTED, prices)
+    return Place(kept, f"cheaper to keep, read in {len(readers)} place{'s' * (len(readers) > 1)}", prices)
 
 
 def _closure(placement: Placement, value: SSAValue) -> Closure:
@@ -261,7 +241,7 @@ def _closure(placement: Placement, value: SSAValue) -> Closure:
         found.update((inner,) for inner in op.walk())
         for reader, operand in _inputs(op):
             inner = _closure(placement, operand) if _may_inline(operand) else frozenset[tuple[Operation, ...]]()
-            if _has_expensive(inner) and space_of(operand).volume < space_of(value).volume:
+            if has_expensive(inner) and space_of(operand).volume < space_of(value).volume:
                 continue
             if len(found) <= _INLINE_LIMIT and len(inner) <= _INLINE_LIMIT:
                 through = (reader,) if reader is not op else ()

@@ -17,10 +17,11 @@ from tilewright.analysis.limits import extent_of, limits_of
 from tilewright.analysis.structure import Structure, structure_of
 from tilewright.bridge.xir.admission import admit
 from tilewright.bridge.xir.carries import share_homes
-from tilewright.bridge.xir.cost import WORTH_WAKING, CostTerms, Work, element_work, program_work, score
+from tilewright.bridge.xir.cost import CostTerms, Work, element_work, from_afar, program_work, score
 from tilewright.bridge.xir.explain import render_plan
 from tilewright.bridge.xir.fixed import check_products, why_no_programs
 from tilewright.bridge.xir.flow import is_anchored
+from tilewright.bridge.xir.footprint import Footprint, footprint_of
 from tilewright.bridge.xir.fusion import fused_producers
 from tilewright.bridge.xir.joining import joined_stores
 from tilewright.bridge.xir.layout import Layouts, width_for
@@ -28,6 +29,7 @@ from tilewright.bridge.xir.memories import memory_storages
 from tilewright.bridge.xir.nests import plan_nests
 from tilewright.bridge.xir.options import PROGRAM, Element, Program, XirOptions
 from tilewright.bridge.xir.placement import Placement, place_tiles
+from tilewright.bridge.xir.prices import Prices, machine_prices, specification_prices
 from tilewright.bridge.xir.records import Caching, Decisions, LaneChoice, LimitPlan, NestPlan, Storage, stage_of
 from tilewright.bridge.xir.squares import turn_beforehand
 from tilewright.bridge.xir.streaming import with_streams
@@ -104,8 +106,11 @@ class Plan:
 
     @property
     def wakes(self) -> bool:
-        """Whether a launch is worth waking workers that sleep; those that are awake take part in any."""
-        return self.microseconds >= WORTH_WAKING
+        """Whether a launch is worth waking workers that sleep; those that are awake take part in any.
+
+        When one is awake, half of the work on one thread must be left for it.
+        """
+        return 1000 * self.microseconds >= 2 * self.machine.timings.wake
 
     def copy_width(self, storage: Storage) -> int:
         """Lanes of a plain copy into a buffer."""
@@ -314,20 +319,29 @@ def _program_width(space: _Space) -> int:
 
 
 def _enumerate(space: _Space, choices: Sequence[_Choice]) -> Iterator[Candidate | Rejection]:
+    footprint = footprint_of(space.root)
     for choice in choices:
         for order in islice(_orders(space), None if isinstance(choice.lanes, Program) else 1):
-            work = _work(space, choice, order)
+            work, prices = _work(space, choice, order, footprint)
             for block in _blocks(space, choice.lanes):
-                yield _weigh(space, choice, order, block, work)
+                yield _weigh(space, choice, order, block, work, prices)
 
 
-def _work(space: _Space, choice: _Choice, order: tuple[int, ...]) -> Work:
+def _work(space: _Space, choice: _Choice, order: tuple[int, ...], footprint: Footprint) -> tuple[Work, Prices]:
+    """The work of a packet, and by what prices."""
+    model, packet = space.options.cost, choice.width if isinstance(choice.lanes, Program) else 1
+    near = space.machine.level_of(footprint.program * packet + choice.decisions.scratch_bytes)
+    prices = machine_prices(space.machine, near) if model is None else specification_prices(model)
     if isinstance(choice.lanes, Program):
-        return program_work(space.root, order[-1] if order else 0, space.options.cost, choice.width)
-    return element_work(choice.layouts, choice.decisions, space.options.cost)
+        work = program_work(space.root, order[-1] if order else 0, prices, choice.width)
+    else:
+        work = element_work(choice.layouts, choice.decisions, prices)
+    return (work if model is not None else from_afar(work, space.machine, footprint, packet, near)), prices
 
 
-def _weigh(space: _Space, choice: _Choice, order: tuple[int, ...], block: int, work: Work) -> Candidate | Rejection:
+def _weigh(
+    space: _Space, choice: _Choice, order: tuple[int, ...], block: int, work: Work, prices: Prices
+) -> Candidate | Rejection:
     packet = choice.width if isinstance(choice.lanes, Program) else 1
     reason = choice.reason
     if reason is None and block % packet:
@@ -337,7 +351,7 @@ def _weigh(space: _Space, choice: _Choice, order: tuple[int, ...], block: int, w
     programs = space.root.space.volume
     workers = max(space.threads, 1)
     shape = {"programs": programs, "block": block, "packet": packet, "workers": workers}
-    terms = score(work, space.options.cost, **shape, uneven=_skips(space))
+    terms = score(work, prices, **shape, uneven=_skips(space))
     if not isfinite(terms.total):
         return Rejection(choice.lanes, order, block, "its cost is not a finite number")
     return Candidate(choice.lanes, order, block, terms)
@@ -401,7 +415,8 @@ def _notes(space: _Space, choice: _Choice) -> Iterator[str]:
         place = choice.decisions.places.get(number)
         if place is not None and is_tile(value) and _stands(value):
             kept = "inline" if place.inline else f"buffer {place.storage}"
-            yield f"%{number} (line {span_of(value).line}): {kept}: {place.reason}"
+            prices = f" ({place.prices})" if place.prices is not None else ""
+            yield f"%{number} (line {span_of(value).line}): {kept}: {place.reason}{prices}"
 
 
 def _cached(nest: NestPlan) -> str:

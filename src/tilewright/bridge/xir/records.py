@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
+from tilewright.bridge.xir.recompute import Weighed
 from tilewright.ir.layout_attr import LayoutAttr
 
 __all__ = [
@@ -59,10 +60,14 @@ def stage_of(home: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where one tile lives: `inline` is recomputed by its consumers, else the number of the buffer's owner."""
+    """Where one tile lives: `inline` is recomputed by its consumers, else the number of the buffer's owner.
+
+    `prices` are those of both, where it was a choice.
+    """
 
     storage: int | None
     reason: str
+    prices: Weighed | None = None
 
     @property
     def inline(self) -> bool:

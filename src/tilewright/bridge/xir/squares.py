@@ -12,7 +12,8 @@ from tilewright.analysis.limits import Limit
 from tilewright.analysis.pointwise import PointRead, point_reads
 from tilewright.bridge.xir.flow import tile_operands
 from tilewright.bridge.xir.options import Use
-from tilewright.bridge.xir.placement import EXPENSIVE, Placement
+from tilewright.bridge.xir.placement import Placement
+from tilewright.bridge.xir.prices import EXPENSIVE
 from tilewright.bridge.xir.records import NestPlan, TurnedRead, Unturned
 from tilewright.bridge.xir.streams import Stored
 from tilewright.ir.ops.access import LoadOp, StoreOp

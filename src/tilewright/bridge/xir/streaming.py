@@ -10,7 +10,7 @@ from dataclasses import replace
 from tilewright.analysis.access import is_inside
 from tilewright.bridge.xir.layout import Layouts
 from tilewright.bridge.xir.options import Use
-from tilewright.bridge.xir.placement import EXPENSIVE
+from tilewright.bridge.xir.prices import EXPENSIVE
 from tilewright.bridge.xir.records import Caching, NestPlan
 from tilewright.core.dtypes import DType
 from tilewright.ir.ops.access import LoadElementOp, LoadOp, StoreOp

@@ -15,6 +15,7 @@ from tilewright import tile
 from tilewright.bridge.xir.cost import CostTerms, Work, program_work, score
 from tilewright.bridge.xir.options import PROGRAM, CostModel, Element, XirOptions, element
 from tilewright.bridge.xir.plan import ELEMENT_BLOCKS, PROGRAM_BLOCKS, plan
+from tilewright.bridge.xir.prices import specification_prices
 from tilewright.core.errors import PlanError, UnsupportedError
 from tilewright.core.machine import GENERIC_AVX2, GENERIC_AVX512
 from tilewright.ir.kernel import Kernel
@@ -23,6 +24,7 @@ from tilewright.ir.ops.regions import ParallelOp
 from tilewright.tile import ConstView2, View2, axis, cast, coord, f32, i32, parallel, shape, tensor_shape
 
 MODEL = CostModel()
+PRICES = specification_prices(MODEL)
 
 
 @tile.kernel
@@ -113,11 +115,11 @@ def test_the_answer_is_the_minimum_and_ties_go_to_the_first() -> None:
 
 
 def test_the_terms_of_every_program_candidate_follow_the_formula() -> None:
-    made = planned(KERNEL, XirOptions(lanes=PROGRAM))
+    made = planned(KERNEL, XirOptions(lanes=PROGRAM, cost=MODEL))
     (root,) = (op for op in KERNEL.op.body.block.ops if isinstance(op, ParallelOp))
     for item in made.candidates:
-        work = program_work(root, item.order[-1], MODEL, made.width)
-        assert item.terms == score(work, MODEL, programs=480, block=item.block, packet=made.width, workers=4)
+        work = program_work(root, item.order[-1], PRICES, made.width)
+        assert item.terms == score(work, PRICES, programs=480, block=item.block, packet=made.width, workers=4)
 
 
 # ---- constraints
@@ -211,7 +213,7 @@ def test_an_axis_that_does_not_exist_carries_no_lanes() -> None:
 
 def test_score_by_hand() -> None:
     # 100 programs in blocks of 32, packets of 8, 3 workers: 4 blocks, 13 packets, 2 waves of 4 packets a block
-    terms = score(Work(10.0, 4.0), MODEL, programs=100, block=32, packet=8, workers=3)
+    terms = score(Work(10.0, 4.0), PRICES, programs=100, block=32, packet=8, workers=3)
     assert terms.arithmetic == pytest.approx(10 * 13 / 3)
     assert terms.memory == pytest.approx(4 * 13 / 3)
     assert terms.dispatch == 256
@@ -221,22 +223,22 @@ def test_score_by_hand() -> None:
 
 def test_the_last_of_uneven_blocks_may_be_the_longest() -> None:
     sizes = {"programs": 128, "packet": 1, "workers": 2}
-    even, uneven = (score(Work(1.0, 1.0), MODEL, block=64, **sizes, uneven=each) for each in (False, True))
+    even, uneven = (score(Work(1.0, 1.0), PRICES, block=64, **sizes, uneven=each) for each in (False, True))
     assert uneven.imbalance - even.imbalance == 64 * 2
-    assert score(Work(1.0, 1.0), MODEL, block=8, **sizes, uneven=True).imbalance == 8 * 2
-    alone = score(Work(1.0, 1.0), MODEL, block=64, programs=128, packet=1, workers=1, uneven=True)
+    assert score(Work(1.0, 1.0), PRICES, block=8, **sizes, uneven=True).imbalance == 8 * 2
+    alone = score(Work(1.0, 1.0), PRICES, block=64, programs=128, packet=1, workers=1, uneven=True)
     assert alone.imbalance == 0
 
 
 def test_more_workers_than_blocks_and_no_programs_at_all() -> None:
-    terms = score(Work(1.0, 1.0), MODEL, programs=8, block=32, packet=8, workers=64)
+    terms = score(Work(1.0, 1.0), PRICES, programs=8, block=32, packet=8, workers=64)
     assert terms == CostTerms(1.0, 1.0, 128.0, 0.0)
-    assert score(Work(1.0, 1.0), MODEL, programs=0, block=32, packet=8, workers=64) == CostTerms(0.0, 0.0, 0.0, 0.0)
+    assert score(Work(1.0, 1.0), PRICES, programs=0, block=32, packet=8, workers=64) == CostTerms(0.0, 0.0, 0.0, 0.0)
 
 
 def work_of(kernel: Kernel, innermost: int, width: int = 8) -> Work:
     (root,) = (op for op in kernel.op.body.block.ops if isinstance(op, ParallelOp))
-    return program_work(root, innermost, MODEL, width)
+    return program_work(root, innermost, PRICES, width)
 
 
 def test_work_by_the_slope_along_the_innermost_root_axis() -> None:
