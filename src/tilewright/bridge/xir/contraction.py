@@ -4,26 +4,24 @@ Roles come from dimension identity, lanes from what is cheapest to read; then ho
 blocks.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from xdsl.ir import Operation, SSAValue
 
-from tilewright.analysis.access import Limits, is_inside
-from tilewright.analysis.forms import Forms
+from tilewright.analysis.access import is_inside
 from tilewright.analysis.structure import Structure
 from tilewright.analysis.windows import window_of
 from tilewright.bridge.xir.fixed import has_blocks, refuse
 from tilewright.bridge.xir.options import XirOptions
-from tilewright.bridge.xir.records import ContractPlan, LaneChoice
+from tilewright.bridge.xir.records import ContractPlan
+from tilewright.bridge.xir.sinks import Setting, Sink, sink_of, store_stride
 from tilewright.core.machine import Machine
-from tilewright.ir.ops import elementwise
 from tilewright.ir.ops.access import LoadOp, StoreOp
-from tilewright.ir.ops.regions import YieldOp
-from tilewright.ir.ops.tiles import ConstantOp, ExtractOp, MapOp, MmaOp
+from tilewright.ir.ops.tiles import ConstantOp, MmaOp
 from tilewright.ir.types import DimAttr, dtype_of, element_of, is_tile, space_of, view_type
 
-__all__ = ["Demands", "Outcome", "Roles", "Setting", "blocked", "plan_contraction", "roles_of"]
+__all__ = ["Demands", "Outcome", "Roles", "blocked", "plan_contraction", "roles_of"]
 
 Demands = dict[SSAValue, int | None]
 """The dimension that must be innermost in a tile's buffer; None leaves it open."""
@@ -42,20 +40,6 @@ _VECTOR_COLUMNS = 4  # vectors
 _ROWS = 8
 _ROWS_OF_ONE_VECTOR = 14
 _VECTORS = 8
-
-
-@dataclass(frozen=True)
-class Setting:
-    """What a contraction is planned in."""
-
-    structure: Structure
-    forms: Forms
-    limits: Limits
-    machine: Machine
-    choice: LaneChoice
-    options: XirOptions
-    may_alias: bool
-    absorbed: Mapping[Operation, MmaOp]
 
 
 @dataclass(frozen=True)
@@ -90,15 +74,6 @@ class _Candidate:
     cost: float
 
 
-@dataclass(frozen=True)
-class _Sink:
-    """Where the contraction ends: the operation, the value it computes last, and everything absorbed on the way."""
-
-    op: Operation
-    value: SSAValue
-    absorbed: tuple[Operation, ...]
-
-
 def roles_of(op: MmaOp) -> Roles:
     """Roles by dimension identity: batch (a, b, c), contracted (a, b), rows (a, c), columns (b, c)."""
     a, b, c = space_of(op.a).dims, space_of(op.b).dims, space_of(op.c).dims
@@ -115,7 +90,7 @@ def plan_contraction(op: MmaOp, setting: Setting) -> Outcome:
     roles = roles_of(op)
     k = _inner(op, roles)
     around = any(_depth(op, dim) != 1 for dim in roles.contracted if dim != k)
-    sink = _Sink(op, op.result, ()) if around and not _stay_near(op, setting) else _sink_of(op, setting)
+    sink = Sink(op, op.result, ()) if around and not _stay_near(op, setting) else sink_of(op, setting)
     copied = {value: _why_copied(value, sink.op, setting) for value in (op.a, op.b)}
     direct = {value: reason is None for value, reason in copied.items()}
     candidates = [
@@ -123,85 +98,9 @@ def plan_contraction(op: MmaOp, setting: Setting) -> Outcome:
         for swapped, dim in _choices(op, roles, setting.choice.fixed)
     ]
     best = min(candidates, key=lambda candidate: candidate.cost)
-    if isinstance(sink.op, StoreOp) and _store_stride(sink.op, best.lane) != 1:
-        sink = _Sink(op, op.result, ())
+    if isinstance(sink.op, StoreOp) and store_stride(sink.op, best.lane) != 1:
+        sink = Sink(op, op.result, ())
     return _outcome(op, roles, best, copied, sink, setting)
-
-
-# ---- the epilogue
-
-
-def _sink_of(op: MmaOp, setting: Setting) -> _Sink:
-    """Follow elementwise operations of the same axes that only the product feeds, as far as one value comes out of
-    them, up to a store that needs no guard.
-    """
-    best, value, absorbed = _Sink(op, op.result, ()), op.result, list[Operation]()
-    for user in _readers(op):
-        if user in setting.absorbed:
-            break
-        if isinstance(user, StoreOp) and user.value is value and _feeds_only(op, [*absorbed, user]):
-            return _Sink(user, value, (*absorbed, user)) if _may_end_in(user, op, setting) else best
-        if not (isinstance(user, elementwise.ElementwiseOp) or _turns(user)) or not _same_axes(user.results[0], op):
-            break
-        absorbed.append(user)
-        value = user.results[0]
-        if _fits(value, op) and _feeds_only(op, absorbed):
-            best = _Sink(user, value, tuple(absorbed))
-    return best
-
-
-def _readers(op: MmaOp) -> Iterator[Operation]:
-    """What depends on a product in its own block, in order."""
-    reached = {op.result}
-    for user in _following(op):
-        if any(operand in reached for inner in user.walk() for operand in inner.operands):
-            reached.update(user.results)
-            yield user
-
-
-def _following(op: Operation) -> Iterator[Operation]:
-    following = op.next_op
-    while following is not None:
-        yield following
-        following = following.next_op
-
-
-def _feeds_only(op: MmaOp, absorbed: list[Operation]) -> bool:
-    """Whether nothing else reads the product, or anything that is computed from it before the last operation."""
-    inside = set(absorbed)
-    values = [op.result, *(item.results[0] for item in absorbed[:-1])]
-    return all(use.operation in inside or use.operation.parent_op() in inside for value in values for use in value.uses)
-
-
-def _turns(op: Operation) -> bool:
-    """Whether a map does nothing but turn the axes of one tile."""
-    if not isinstance(op, MapOp) or [inner.name for inner in op.body.block.ops] != [ExtractOp.name, YieldOp.name]:
-        return False
-    extract = op.body.block.first_op
-    if not isinstance(extract, ExtractOp) or len(op.results) != 1:
-        return False
-    dims = space_of(extract.tile).dims
-    own = [op.body.block.args[op.space.dims.index(dim)] for dim in dims if dim in op.space.dims]
-    return own == list(extract.coords)
-
-
-def _same_axes(result: SSAValue, op: MmaOp) -> bool:
-    return is_tile(result) and set(space_of(result).axes) == set(space_of(op.result).axes)
-
-
-def _fits(result: SSAValue, op: MmaOp) -> bool:
-    """Whether one vector of sums becomes one of results."""
-    return _same_axes(result, op) and element_of(result) == element_of(op.result)
-
-
-def _may_end_in(store: StoreOp, op: MmaOp, setting: Setting) -> bool:
-    if store.mask is not None or setting.may_alias or element_of(store.value) != element_of(op.result):
-        return False
-    return is_inside(store, setting.limits, setting.forms)
-
-
-def _store_stride(op: StoreOp, lane: DimAttr | None) -> int:
-    return 1 if lane is None else view_type(op.view).strides[space_of(op.value).dims.index(lane)]
 
 
 # ---- roles
@@ -240,7 +139,7 @@ def _lanes(op: MmaOp, setting: Setting) -> int:
 
 
 def _priced(
-    op: MmaOp, setting: Setting, direct: Mapping[SSAValue, bool], sink: _Sink, lane: DimAttr | None, *, swapped: bool
+    op: MmaOp, setting: Setting, direct: Mapping[SSAValue, bool], sink: Sink, lane: DimAttr | None, *, swapped: bool
 ) -> _Candidate:
     """Cost in vector operations: copies of operands that cannot be read in place, and of a result whose lanes do not
     lie side by side where it ends; lanes that stay empty.
@@ -252,7 +151,7 @@ def _priced(
         cost += _copy_cost(_in_buffer(lane_side, lane), op, setting) * (_TRANSPOSE if strided else 1)
     if not direct[row_side]:
         cost += _copy_cost(_in_buffer(row_side, None), op, setting)
-    if isinstance(sink.op, StoreOp) and _store_stride(sink.op, lane) != 1:
+    if isinstance(sink.op, StoreOp) and store_stride(sink.op, lane) != 1:
         cost += _copy_cost(sink.value, op, setting) * _GATHERED
     extent = 1 if lane is None else _extent(op, lane)
     lanes = _lanes(op, setting)
@@ -304,7 +203,7 @@ def _outcome(
     roles: Roles,
     best: _Candidate,
     copied: Mapping[SSAValue, str | None],
-    sink: _Sink,
+    sink: Sink,
     setting: Setting,
 ) -> Outcome:
     direct = {value: reason is None for value, reason in copied.items()}

@@ -13,11 +13,12 @@ from tilewright.analysis.access import Limits
 from tilewright.analysis.affine import affine_of
 from tilewright.analysis.forms import Forms
 from tilewright.analysis.structure import Structure
-from tilewright.bridge.xir.contraction import Demands, Setting, plan_contraction
+from tilewright.bridge.xir.contraction import Demands, plan_contraction
 from tilewright.bridge.xir.flow import Read, is_anchored, reads_of, tile_operands
 from tilewright.bridge.xir.options import Use, XirOptions
 from tilewright.bridge.xir.recompute import Closure, evaluations, has_expensive, lanes_of, weigh
 from tilewright.bridge.xir.records import ContractPlan, LaneChoice, Place
+from tilewright.bridge.xir.sinks import Setting
 from tilewright.core.machine import Machine
 from tilewright.ir.effects import effect_of, storage_of
 from tilewright.ir.ops import elementwise, tiles
