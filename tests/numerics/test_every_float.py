@@ -1,4 +1,4 @@
-"""Every float32 there is, through machine code of both tiers; and ten million powers."""
+"""Every float32, through machine code of both tiers; and ten million powers. About ten minutes on two cores."""
 
 import numpy as np
 import pytest
