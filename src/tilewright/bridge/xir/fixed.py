@@ -14,6 +14,8 @@ from tilewright.ir.ops.tiles import MmaOp
 
 __all__ = ["check_products", "has_blocks", "refuse", "why_no_programs"]
 
+_PLAIN_LOOPS = "products are plain loops where lanes are programs, and packing, blocks or a register tile are asked for"
+
 
 def refuse(op: Operation, conflict: str) -> NoReturn:
     """Raises PlanError (TW427)."""
@@ -27,24 +29,25 @@ def has_blocks(options: XirOptions) -> bool:
 
 def why_no_programs(root: ParallelOp, options: XirOptions) -> str | None:
     """Why lanes cannot be programs when the caller says how products are computed, or None."""
-    if not _is_fixed(options) or not any(isinstance(op, MmaOp) for op in root.walk()):
-        return None
-    return "products are plain loops where lanes are programs, and packing, blocks or a register tile are asked for"
+    return _PLAIN_LOOPS if _is_fixed(options) and _product_of(root) is not None else None
 
 
 def check_products(root: ParallelOp, machine: Machine, options: XirOptions) -> None:
     """Refuses what contradicts the other constraints or the machine, whatever the plan."""
-    product = next((op for op in root.walk() if isinstance(op, MmaOp)), None)
-    if product is None or not _is_fixed(options):
+    product = _product_of(root) if _is_fixed(options) else None
+    if product is None:
         return
-    reason = why_no_programs(root, options)
-    if isinstance(options.lanes, Program) and reason is not None:
-        refuse(product, f"lanes = {options.lanes}, but {reason}")
+    if isinstance(options.lanes, Program):
+        refuse(product, f"lanes = {options.lanes}, but {_PLAIN_LOOPS}")
     rows, vectors = options.register_tile or (1, 1)
     needed = (rows + 1) * vectors + 1
     if needed > machine.vector_registers:
         tile = f"register_tile = ({rows}, {vectors}) takes {needed} vector registers"
         refuse(product, f"{tile}, and {machine.name} has {machine.vector_registers}")
+
+
+def _product_of(root: ParallelOp) -> MmaOp | None:
+    return next((op for op in root.walk() if isinstance(op, MmaOp)), None)
 
 
 def _is_fixed(options: XirOptions) -> bool:
