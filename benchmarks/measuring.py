@@ -15,7 +15,7 @@ from benchmarks.statistics import Spread, orders, paired_ratios, spread
 __all__ = ["FULL", "QUICK", "Effort", "is_measured_at", "measure"]
 
 CHUNKS = 5  # alternations of processes
-TOGETHER = "together"
+TOGETHER, ALONE = "together", "alone"
 
 Samples = Mapping[str, Sequence[float]]
 
@@ -195,7 +195,7 @@ def _apart(row: Alike, _: int, effort: Effort, session: Session) -> tuple[Sample
 
 def _cost(row: Cost, blank: Measured, effort: Effort, session: Session) -> Measured:
     threads = row.threads or 1
-    value = spread(_turns(session.worker(TOGETHER, threads).ask("cost", row=row.name, rounds=effort.rounds))[OURS])
+    value = spread(_turns(session.worker(ALONE, threads).ask("cost", row=row.name, rounds=effort.rounds))[OURS])
     return replace(blank, threads=threads, figures=tuple(_figure("cost", value, bar, row.unit) for bar in row.bars))
 
 

@@ -85,8 +85,10 @@ def user_span() -> Span:
     return span_of(user_trace())
 
 
-def user_trace() -> Trace:
-    """What `span_of` makes the `user_span` of this moment from. The caller itself is of this package."""
+def user_trace(callers: int = _MAX_CALLERS) -> Trace:
+    """What `span_of` makes the `user_span` of this moment from, with so many callers at most. The caller itself is of
+    this package.
+    """
     try:
         frame = _getframe(2)
     except ValueError:
@@ -100,7 +102,7 @@ def user_trace() -> Trace:
             owner = _owner(code, frame.f_globals.get("__name__"))
         if owner is _USER:
             found += code, frame.f_lasti
-            if len(found) > 2 * _MAX_CALLERS:
+            if len(found) > 2 * callers:
                 break
         elif owner is _MACHINE:
             break

@@ -139,8 +139,8 @@ def run_pipeline(module: ModuleOp, passes: Sequence[TilePass], *, target: Target
     original = module.clone()
     digest = structural_hash(module)
     records: list[PassRecord] = []
+    unplaced = set(_unplaced(module))
     for index, step in enumerate(passes):
-        unplaced = set(_unplaced(module))
         rewriter, begin = TileRewriter(), time.perf_counter()
         try:
             with during(f"running the pass {step.name}"):
@@ -153,7 +153,7 @@ def run_pipeline(module: ModuleOp, passes: Sequence[TilePass], *, target: Target
         seconds = time.perf_counter() - begin
         if rewriter.changes:
             _check(module, unplaced, step, original, passes[:index], target)
-            digest = structural_hash(module)
+            digest, unplaced = structural_hash(module), set(_unplaced(module))
         records.append(PassRecord(step.name, rewriter.changes, seconds, digest, tuple(rewriter.notes)))
     return Trace(tuple(records))
 

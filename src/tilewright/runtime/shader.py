@@ -33,6 +33,9 @@ __all__ = ["RefusedShader", "Shader"]
 _KEPT = 8  # calls of one shader that need no second check
 
 
+_CALLERS = 2  # of a dispatch that an error shows: each costs a dispatch 0.1 µs
+
+
 class Shader:
     """A compiled kernel. `shader(a, b, c).dispatch()` is a command; the shader outlives the device handle.
 
@@ -64,7 +67,7 @@ class Shader:
         Raises the error of a falsy shader, and DispatchError: TW602 closed, TW629 to TW634, TW637 and TW638 the
         arguments; see `tilewright.runtime.invocation.checked_views`.
         """
-        trace = user_trace()
+        trace = user_trace(_CALLERS)
         # Buffers that were found open have not gone meanwhile, so what has their identity is them.
         known = self._calls.get(tuple(map(id, arguments)))
         if known is not None and known.is_open():
