@@ -138,7 +138,8 @@ def _block_of(root: regions.ParallelOp, dims: list[DimAttr], dim: DimAttr, threa
     if dim != dims[-2 if along else -1]:
         return 1
     least = _CONTRACTION_BLOCK if _has(root, tiles.MmaOp) else 1
-    return least if along else max(least, _rows_at_once(root, dim, threads, machine))
+    others = root.space.volume * prod(extent_of(root, outer) for outer in dims[: dims.index(dim)])
+    return least if along else max(least, _rows_at_once(root, dim, -(-threads // max(others, 1)), machine))
 
 
 def _runs_along(root: regions.ParallelOp, dim: DimAttr) -> bool:
@@ -152,14 +153,16 @@ def _runs_along(root: regions.ParallelOp, dim: DimAttr) -> bool:
     return side_by_side >= apart
 
 
-def _rows_at_once(root: regions.ParallelOp, dim: DimAttr, threads: int, machine: Machine) -> int:
-    """Rows whose elements stay in the first cache from one pass over them to the next; all when there are few."""
+def _rows_at_once(root: regions.ParallelOp, dim: DimAttr, parts: int, machine: Machine) -> int:
+    """Rows whose elements stay in the first cache from one pass over them to the next, in so many parts at least; all
+    when there are few.
+    """
     extent = extent_of(root, dim)
     accesses = _accesses_over(root, dim)
     row = sum(space.volume // extent * dtype_of(view.element).itemsize for space, view in accesses)
     if row * extent <= machine.l2_bytes // 8:
         return extent
-    most = max(1, min(machine.l1_bytes // 2 // row, _ROWS_AT_ONCE, -(-extent // threads)))
+    most = max(1, min(machine.l1_bytes // 2 // row, _ROWS_AT_ONCE, -(-extent // parts)))
     return next((size for size in range(most, most // 2, -1) if extent % size == 0), most)
 
 
@@ -196,9 +199,10 @@ def _is_one_contraction(root: regions.ParallelOp) -> bool:
 
 
 def _tasks(root: regions.ParallelOp, dims: list[DimAttr], threads: int) -> Iterator[StripAxis]:
-    """Batches one by one; a single product in as many parts as threads, in whole register tiles."""
+    """Batches one by one; a product in as many parts as there are threads for it, in whole register tiles."""
     for dim in dims[:-2]:
         yield StripAxis(dim.number, 1)
+    threads = -(-threads // max(root.space.volume, 1))
     if len(dims) > 2 or threads <= 1:
         return
     extents = [extent_of(root, dim) for dim in dims]
