@@ -93,7 +93,8 @@ def remembered() -> dict[str, list[str]]:
 
 
 def _remember(verdicts: Mapping[Site, str]) -> None:
-    known = remembered()
+    there = {site.text for site in all_sites()}
+    known = {text: tests for text, tests in remembered().items() if text in there}
     for site, test in verdicts.items():
         if test and test not in known.setdefault(site.text, []):
             known[site.text].append(test)

@@ -10,7 +10,7 @@ from xdsl.ir import Operation, SSAValue, Use
 from tilewright.ir.ops import regions, tiles
 from tilewright.ir.types import is_tile
 
-__all__ = ["ACCUMULATOR", "Read", "anchor_of", "is_anchored", "reads_of", "tile_operands"]
+__all__ = ["ACCUMULATOR", "Read", "anchor_of", "following", "is_anchored", "reads_of", "tile_operands"]
 
 ACCUMULATOR = 2
 """The position of `c` among the operands of an `mma`."""
@@ -28,6 +28,14 @@ class Read:
     op: Operation
     operand: int
     displaced: bool
+
+
+def following(op: Operation) -> Iterator[Operation]:
+    """What comes after an operation in its block."""
+    after = op.next_op
+    while after is not None:
+        yield after
+        after = after.next_op
 
 
 def anchor_of(op: Operation) -> Operation:

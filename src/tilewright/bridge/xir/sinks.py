@@ -8,6 +8,7 @@ from xdsl.ir import Operation, SSAValue
 from tilewright.analysis.access import Limits, is_inside
 from tilewright.analysis.forms import Forms
 from tilewright.analysis.structure import Structure
+from tilewright.bridge.xir.flow import following
 from tilewright.bridge.xir.options import XirOptions
 from tilewright.bridge.xir.records import LaneChoice
 from tilewright.core.machine import Machine
@@ -65,17 +66,10 @@ def sink_of(op: MmaOp, setting: Setting) -> Sink:
 def _readers(op: MmaOp) -> Iterator[Operation]:
     """What depends on a product in its own block, in order."""
     reached = {op.result}
-    for user in _following(op):
+    for user in following(op):
         if any(operand in reached for inner in user.walk() for operand in inner.operands):
             reached.update(user.results)
             yield user
-
-
-def _following(op: Operation) -> Iterator[Operation]:
-    following = op.next_op
-    while following is not None:
-        yield following
-        following = following.next_op
 
 
 def _feeds_only(op: MmaOp, absorbed: list[Operation]) -> bool:

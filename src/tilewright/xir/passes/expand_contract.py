@@ -190,7 +190,7 @@ class _Expansion:
     def __init__(self, builder: XirBuilder, functions: _Functions, product: _Product) -> None:
         self._b, self._functions, self._product = builder, functions, product
         self._panels = _blocked(product.n, product.tile.vectors * product.tile.lanes)
-        long = product.finish is not None and product.finish[0].length > _WRITTEN_OUT
+        long = product.finish is not None and product.finish[0].length > _WRITTEN_OUT and product.tile.rows > 1
         live = product.packed if product.k and product.n and product.m else 0
         self._at_once = product.m > product.row_block  # panels that are read once are made one by one, and stay in L1
         self._packed = self._scratch() if live >= 1 else None

@@ -2,12 +2,13 @@
 one.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import takewhile
 
 from xdsl.ir import Block, Operation, SSAValue
 
 from tilewright.analysis.folds import ClosedFold, closed_fold_of
+from tilewright.bridge.xir.flow import following
 from tilewright.bridge.xir.lower import effects
 from tilewright.bridge.xir.lower.columns import fold_columns
 from tilewright.bridge.xir.lower.context import Lowering
@@ -168,7 +169,7 @@ def _body(
         return _rest_of_body(cx, op, op.body.block.ops, scalars)
     _lower_operations(cx, takewhile(lambda other: other is not when, op.body.block.ops))
     with cx.builder.if_(cx.ssa(scalar_value(cx, when.condition)), [value.type for value in carries]) as branch:
-        branch.yield_(_rest_of_body(cx, op, _after(when), scalars))
+        branch.yield_(_rest_of_body(cx, op, following(when), scalars))
     if carries:
         with branch.orelse() as unchanged:
             unchanged.yield_(carries)
@@ -182,14 +183,6 @@ def _rest_of_body(
     values = yielded(op.body.block.last_op)
     _tiles_home(cx, op, values)
     return tuple(as_carry(cx, scalar_value(cx, values[i])) for i in scalars)
-
-
-def _after(op: Operation) -> Iterator[Operation]:
-    """What follows an operation in its body."""
-    following = op.next_op
-    while following is not None:
-        yield following
-        following = following.next_op
 
 
 def _tiles_home(cx: Lowering, op: regions.CarryingOp, values: Sequence[SSAValue]) -> None:
