@@ -1,6 +1,7 @@
-"""Prints one exact pin for each package that a working checkout needs: what we depend on, and the group `dev`.
+"""Prints one exact pin for each package that a working checkout needs: what we depend on, the extra `tirx`, whose route
+the tests run, and the group `dev`.
 
-The optional extras are not in it: `tirx` and `cblas` name exact versions themselves, `bench` adds peers to measure.
+The other extras are not in it: `cblas` names an exact version itself, `bench` adds peers to measure.
 """
 
 import json
@@ -16,7 +17,8 @@ HEADER = "# Made by `make lock` from pyproject.toml. Do not edit."
 def wanted() -> list[str]:
     """The requirements that pyproject.toml states."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    return [*project["project"]["dependencies"], *project["dependency-groups"]["dev"]]
+    metadata = project["project"]
+    return [*metadata["dependencies"], *metadata["optional-dependencies"]["tirx"], *project["dependency-groups"]["dev"]]
 
 
 def resolve(requirements: list[str]) -> list[str]:
