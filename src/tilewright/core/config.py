@@ -10,7 +10,7 @@ from .codes.toolchain import BAD_SETTING
 from .errors import ToolchainError
 from .source import UNKNOWN
 
-__all__ = ["Config", "config"]
+__all__ = ["Config", "config", "offer"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,11 @@ class Config:
 def config() -> Config:
     """The settings of this process, read at the first call."""
     return Config.from_environment(os.environ)
+
+
+def offer(name: str, value: str) -> None:
+    """A setting for a library that reads the environment itself, before it is loaded. What the user set stays."""
+    os.environ.setdefault(name, value)
 
 
 def _usable_cores() -> int:

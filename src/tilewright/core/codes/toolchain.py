@@ -32,3 +32,9 @@ LLVM_MISSING = Code(
     why="llvmlite brings the LLVM that makes the machine code",
     help="reinstall it in this environment: pip install --force-reinstall llvmlite",
 )
+TVM_REJECTED = Code(
+    520,
+    "TVM refused the module of {name}: {reason}",
+    why="the nodes given to TVM were not valid for its passes or its code generator",
+    help="this is a bug in tilewright: please report it with this text",
+)

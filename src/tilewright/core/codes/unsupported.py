@@ -159,3 +159,22 @@ PHASE_OP = Code(
     why="each root parallel is a launch of its own, and between launches nothing runs but arithmetic on loop indices",
     help="keep the value in a view that the launches read and write, or write the loop inside of a parallel",
 )
+
+TVM_VERSION = Code(
+    470,
+    "{package} {found} is installed, and the lowering TIRX works with {wanted}",
+    why="TVM changes its nodes and passes in every release, and some combinations crash",
+    help="pip install 'tilewright[{extra}]', which brings the version that is tested",
+)
+TVM_RIVAL = Code(
+    471,
+    "{rival} is loaded in this process, and Apache TVM cannot be loaded beside it",
+    why="both packages register the same devices, and the second one to do so aborts the process",
+    help="use the lowering TIRX in a process that does not import {rival}",
+)
+TVM_SYMBOL = Code(
+    472,
+    "{kernel} calls functions that this process does not have: {symbols}",
+    why="the loader of machine code leaves such a call without a target, and the first one ends the process",
+    help="load the library that has them, or write this part of the kernel with other operations",
+)

@@ -1,0 +1,92 @@
+"""`compile()`: a captured kernel as machine code through TVM, callable on memory of the host."""
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tilewright.bridge.tirx.door import open_door, require_symbols
+from tilewright.bridge.tirx.export.kernel import buffer_shape
+from tilewright.bridge.tirx.export.representation import in_memory
+from tilewright.bridge.tirx.lowered import Lowered, lower
+from tilewright.bridge.tirx.pipeline import register
+from tilewright.bridge.tirx.options import TirxOptions
+from tilewright.core.codes.dispatch import ARRAY_ALIGNMENT
+from tilewright.core.codes.toolchain import TVM_REJECTED
+from tilewright.core.errors import DispatchError, ToolchainError, during
+from tilewright.core.source import UNKNOWN, user_span
+from tilewright.ir.kernel import Kernel, Parameter
+from tilewright.numerics.arrays import Array
+
+__all__ = ["Compiled", "compile"]
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A kernel in machine code. `source` is its LLVM after TVM's optimisation."""
+
+    lowered: Lowered
+    module: Any
+    function: Any
+
+    @property
+    def source(self) -> str:
+        return str(self.module.inspect_source("ll"))
+
+    def assembly(self) -> str:
+        """The machine code as text."""
+        return str(self.module.inspect_source("asm"))
+
+    def launch_addresses(self, addresses: Sequence[int]) -> None:
+        """Runs the kernel on the memory that begins at each address, in the order of the arguments.
+
+        Raises DispatchError (TW654) for an address that is no multiple of the element's size.
+        """
+        parameters = self.lowered.kernel.parameters
+        if 0 in (size for p in parameters if p.shape for size in p.shape) and not any(addresses):
+            return
+        self.function(*(_memory(self, i, p, at) for i, (p, at) in enumerate(zip(parameters, addresses, strict=True))))
+
+    def __call__(self, *arrays: Array) -> None:
+        """Runs the kernel on NumPy arrays of the captured shapes and strides, which the caller has checked."""
+        self.launch_addresses([int(array.__array_interface__["data"][0]) for array in arrays])
+
+
+def _memory(compiled: Compiled, index: int, parameter: Parameter, address: int) -> Array:
+    """The memory of an argument as the array that TVM is given; of one without elements, some other memory."""
+    size = parameter.element.itemsize
+    if address % size:
+        kernel = compiled.lowered.kernel.name
+        facts = {"dtype": parameter.element, "itemsize": size, "name": parameter.name, "index": index}
+        raise DispatchError(ARRAY_ALIGNMENT.at(user_span(), kernel=kernel, **facts))
+    kind, shape = np.dtype(in_memory(parameter.element)), buffer_shape(parameter)
+    if 0 in parameter.shape:
+        return np.zeros(shape, kind)
+    count = int(np.prod(shape)) * size
+    return np.frombuffer((ctypes.c_char * count).from_address(address), kind).reshape(shape)
+
+
+def compile(kernel: Kernel, options: TirxOptions | None = None) -> Compiled:  # noqa: A001  the word of both bridges
+    """A captured kernel in machine code for this processor. Needs neither runtime nor device.
+
+    Raises what `lower` raises, CapabilityError (TW472) for C functions that the process lacks, and ToolchainError
+    (TW520) when TVM rejects the module.
+    """
+    lowered = lower(kernel, options)
+    require_symbols(lowered.symbols, needed_by=kernel.name)
+    with during("compiling TIRx"):
+        return _built(lowered)
+
+
+def _built(lowered: Lowered) -> Compiled:
+    door = open_door()
+    target = door.tvm.target.Target({"kind": "llvm", "mcpu": door.cpu()})
+    try:
+        module = door.tirx.build(lowered.module, target=target, pipeline=register(door))
+        function = module[lowered.entry]
+    except (door.tvm.error.InternalError, RuntimeError, TypeError, ValueError) as error:
+        name = lowered.kernel.name
+        raise ToolchainError(TVM_REJECTED.at(UNKNOWN, name=name, reason=str(error)), log=str(error)) from error
+    return Compiled(lowered, module, function)

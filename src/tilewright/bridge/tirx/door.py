@@ -1,0 +1,122 @@
+"""The one door to Apache TVM. Nothing else in the package names `tvm`, and it is imported when a kernel asks for it.
+
+TVM's own thread pool reads the environment once, takes half of the threads and binds the caller to core 0; both are
+set otherwise before the import. The import replaces `sys.excepthook`, which is put back.
+"""
+
+import ctypes
+import sys
+import threading
+import warnings
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, cast
+
+from tilewright.core.codes.unsupported import ROUTE_NOT_INSTALLED, TVM_RIVAL, TVM_SYMBOL, TVM_VERSION
+from tilewright.core.config import config, offer
+from tilewright.core.errors import CapabilityError
+from tilewright.core.source import user_span
+
+__all__ = ["EXTRA", "PINNED", "Door", "LLVMMismatchWarning", "open_door", "require_symbols", "warn_of_llvm"]
+
+EXTRA = "tirx"
+PINNED = (("apache-tvm", "0.27.0.post1"), ("apache-tvm-ffi", "0.1.14.post1"))
+_RIVAL = "tvm_tirx"
+_LOCK = threading.Lock()
+
+
+class LLVMMismatchWarning(UserWarning):
+    """TVM and llvmlite bring different LLVMs, so the two routes may optimise differently."""
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """The modules of TVM that this package uses. What they hold has no types of its own."""
+
+    tvm: Any
+    ffi: Any
+    tirx: Any
+    codegen: Any
+    llvm_major: int
+
+    @property
+    def transform(self) -> Any:
+        """The passes on TIRx."""
+        return self.tirx.transform
+
+    def cpu(self) -> str:
+        """The name that LLVM has for this processor. `native` would silently mean a generic one."""
+        return str(self.codegen.llvm_get_system_cpu())
+
+    def packed(self, name: str) -> Any | None:
+        """A registered packed function; None where the name is free."""
+        return self.tvm.get_global_func(name, allow_missing=True)
+
+
+def open_door() -> Door:
+    """TVM, imported at the first call.
+
+    Raises CapabilityError: TW403 when a package of the extra is missing, TW470 for another version than the pinned
+    one, TW471 when the separate package `tvm_tirx` is loaded, beside which TVM would abort the process.
+    """
+    with _LOCK:
+        return _door()
+
+
+@cache
+def _door() -> Door:
+    _require_no_rival()
+    _require_versions()
+    offer("TVM_BIND_THREADS", "0")
+    offer("TVM_NUM_THREADS", str(config().num_threads))
+    hook = sys.excepthook
+    try:
+        tvm, ffi = import_module("tvm"), import_module("tvm_ffi")
+        tirx, codegen = import_module("tvm.tirx"), import_module("tvm.target.codegen")
+    except (ImportError, OSError) as error:
+        raise _missing() from error
+    finally:
+        sys.excepthook = hook
+    door = Door(tvm, ffi, tirx, codegen, int(cast("Any", codegen).llvm_version_major()))
+    loaded = cast("Any", sys.modules.get("llvmlite.binding"))
+    if loaded is not None:
+        warn_of_llvm(door, int(loaded.llvm_version_info[0]))
+    return door
+
+
+def _require_no_rival() -> None:
+    if _RIVAL in sys.modules:
+        raise CapabilityError(TVM_RIVAL.at(user_span(), rival=_RIVAL))
+
+
+def _require_versions() -> None:
+    for package, wanted in PINNED:
+        try:
+            found = version(package)
+        except PackageNotFoundError as error:
+            raise _missing() from error
+        if found != wanted:
+            raise CapabilityError(
+                TVM_VERSION.at(user_span(), package=package, found=found, wanted=wanted, extra=EXTRA)
+            )
+
+
+def _missing() -> CapabilityError:
+    return CapabilityError(ROUTE_NOT_INSTALLED.at(user_span(), lowering="TIRX", extra=EXTRA))
+
+
+def warn_of_llvm(door: Door, other_major: int) -> None:
+    """Warns when llvmlite's LLVM has another major version than TVM's."""
+    if door.llvm_major != other_major:
+        text = f"TVM brings LLVM {door.llvm_major} and llvmlite LLVM {other_major}: the two routes may differ in speed"
+        warnings.warn(text, LLVMMismatchWarning, stacklevel=2)
+
+
+def require_symbols(names: frozenset[str], *, needed_by: str) -> None:
+    """Raises CapabilityError (TW472) for functions that the process lacks: a call to one would end it."""
+    process = ctypes.CDLL(None)
+    missing = sorted(name for name in names if not hasattr(process, name))
+    if missing:
+        raise CapabilityError(TVM_SYMBOL.at(user_span(), kernel=needed_by, symbols=", ".join(missing)))

@@ -1,0 +1,1 @@
+"""TileIR to TIRx: one function an operation, one table of them, raw nodes only."""
