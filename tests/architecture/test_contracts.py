@@ -38,6 +38,7 @@ PLANTS = [
     ("one-door-to-llvm", "compile.call", "llvmlite"),
     ("one-door-to-tvm", "backends.cuda.device", "tvm"),
     ("one-door-to-tvm", "bridge.xir.plan", "tvm_ffi"),
+    ("one-door-to-tvm", "bridge.tirx.nodes", "tvm"),
     ("core-stands-alone", "core.dtypes", "numpy"),
 ]
 

@@ -28,8 +28,8 @@ def compile(device: Device, kernel: Kernel, **options: Unpack[OptionFields]) -> 
     wrong with the request itself is raised all the same: TW404 to TW407.
 
     Raises, in the order of the checks: KernelError for a module that breaks a rule of TileIR, UnsupportedError
-    (TW402) for `compile_only`, CapabilityError (TW403) for a lowering that is not installed, CapabilityError (TW401)
-    for a device without a compiler, and what that compiler raises.
+    (TW402) for `compile_only`, CapabilityError (TW403, TW470, TW471) for a lowering that is not installed,
+    CapabilityError (TW401) for a device without a compiler, and what that compiler raises.
     """
     _require_operands(device, kernel)
     return compile_with(device, kernel, read_options(options))

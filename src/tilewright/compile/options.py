@@ -5,10 +5,12 @@ from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
 from typing import TypedDict
 
+from tilewright.bridge.tirx.door import require_installed
+from tilewright.bridge.tirx.options import TirxOptions
 from tilewright.bridge.xir.options import XirOptions
 from tilewright.core.abi import CompileOptions, Lowering
-from tilewright.core.codes.unsupported import BAD_OPTION, OPTION_OF_OTHER_ROUTE, ROUTE_NOT_INSTALLED, UNKNOWN_OPTION
-from tilewright.core.errors import CapabilityError, UnsupportedError
+from tilewright.core.codes.unsupported import BAD_OPTION, OPTION_OF_OTHER_ROUTE, UNKNOWN_OPTION
+from tilewright.core.errors import UnsupportedError
 from tilewright.core.source import user_span
 
 __all__ = ["OptionFields", "bad_option", "read_options", "require_route"]
@@ -20,7 +22,7 @@ class OptionFields(TypedDict, total=False):
     lowering: Lowering
     threads_per_group: int
     xir: XirOptions | None
-    tirx: object | None
+    tirx: TirxOptions | None
     fast_math: bool
     name: str | None
     cache: bool
@@ -47,13 +49,12 @@ _KINDS: Mapping[str, _Kind] = MappingProxyType(
         "lowering": _Kind("a member of Lowering", lambda value: isinstance(value, Lowering)),
         "threads_per_group": _Kind("a whole number from 0, where 0 leaves it open", _is_count),
         "xir": _Kind("an XirOptions or None", lambda value: value is None or isinstance(value, XirOptions)),
-        "tirx": _Kind("an option record of the route TIRX or None", lambda _: True),
+        "tirx": _Kind("a TirxOptions or None", lambda value: value is None or isinstance(value, TirxOptions)),
         "name": _Kind("a name or None", lambda value: value is None or (isinstance(value, str) and value != "")),
         **dict.fromkeys(("fast_math", "cache", "debug", "check", "compile_only"), _FLAG),
     }
 )
 _OWNERS: Mapping[str, Lowering] = MappingProxyType({"xir": Lowering.NATIVE, "tirx": Lowering.TIRX})
-_EXTRAS: Mapping[Lowering, str] = MappingProxyType({Lowering.TIRX: "tirx"})
 
 
 def read_options(given: Mapping[str, object], base: CompileOptions | None = None) -> CompileOptions:
@@ -86,7 +87,6 @@ def _require_own(options: CompileOptions) -> None:
 
 
 def require_route(options: CompileOptions) -> None:
-    """Raises CapabilityError (TW403) for a lowering that no device of this installation has."""
-    extra = _EXTRAS.get(options.lowering)
-    if extra is not None:
-        raise CapabilityError(ROUTE_NOT_INSTALLED.at(user_span(), lowering=options.lowering.name, extra=extra))
+    """Raises CapabilityError for a lowering that this installation cannot use: TW403, TW470, TW471."""
+    if options.lowering is Lowering.TIRX:
+        require_installed()

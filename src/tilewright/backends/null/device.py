@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from tilewright.core.abi import CompileOptions, KernelMetadata, Report
+from tilewright.core.abi import CompileOptions, KernelMetadata, Lowering, Report
 from tilewright.core.codes.dispatch import NOT_DISPATCHABLE
 from tilewright.core.codes.unsupported import NO_TILE_COMPILER
 from tilewright.core.errors import CapabilityError, DispatchError
@@ -30,7 +30,7 @@ CompileStep = Callable[[object, CompileOptions], Compiled]
 def compile_for_simd(kernel: object, options: CompileOptions, /) -> Compiled:
     """The compilation of the `simd` device. The one place that connects the null device to a compiler.
 
-    Raises CapabilityError (TW401) for what is no kernel, else what the native route raises.
+    Raises CapabilityError (TW401) for what is no kernel or another lowering, else what the native route raises.
     """
     # Late, because memory and copies need no compiler.
     from tilewright.backends.llvm.kernel import compile_kernel
@@ -38,6 +38,9 @@ def compile_for_simd(kernel: object, options: CompileOptions, /) -> Compiled:
 
     if not isinstance(kernel, Kernel):
         raise CapabilityError(NO_TILE_COMPILER.at(user_span(), device=f"null, given {type(kernel).__name__},"))
+    if options.lowering is not Lowering.NATIVE:
+        what = f"null with lowering {options.lowering.name}"
+        raise CapabilityError(NO_TILE_COMPILER.at(user_span(), device=what))
     return compile_kernel(kernel, options)
 
 

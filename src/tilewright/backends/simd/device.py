@@ -7,13 +7,14 @@ from tilewright.backends.simd.debug import DebugShader
 from tilewright.backends.simd.direct import ArrayCalls, array_calls
 from tilewright.backends.simd.phases import PhasedShader
 from tilewright.backends.simd.shader import SIMDShader
-from tilewright.core.abi import CompileOptions
+from tilewright.core.abi import CompileOptions, Lowering
 from tilewright.core.codes.unsupported import NO_TILE_COMPILER
 from tilewright.core.errors import CapabilityError
 from tilewright.core.source import user_span
 from tilewright.ir.kernel import Kernel
 from tilewright.passes.split_phases import Launch, steps_of
 from tilewright.runtime.hostmemory import HostMemory
+from tilewright.runtime.interface import NativeShader
 
 __all__ = ["SIMDDevice"]
 
@@ -26,14 +27,18 @@ class SIMDDevice(HostMemory):
     def __init__(self) -> None:
         super().__init__(self.name)
 
-    def create_tile_kernel(self, kernel: object, options: CompileOptions, /) -> SIMDShader | PhasedShader | DebugShader:
-        """Raises what the native route raises: UnsupportedError, PlanError, ToolchainError."""
+    def create_tile_kernel(self, kernel: object, options: CompileOptions, /) -> NativeShader:
+        """Raises what the lowering raises: UnsupportedError, PlanError, CapabilityError, ToolchainError."""
         if not isinstance(kernel, Kernel):
             raise CapabilityError(
                 NO_TILE_COMPILER.at(user_span(), device=f"{self.name}, given {type(kernel).__name__},")
             )
         if options.debug:
             return DebugShader(kernel, options.name or kernel.name)
+        if options.lowering is Lowering.TIRX:
+            from tilewright.backends.simd.tirx import tirx_shader  # optional, and slow to import
+
+            return tirx_shader(kernel, options)
         steps = steps_of(kernel)
         make = partial(_shader, options=options, may_alias=False)
         return make(kernel) if steps == (Launch(kernel),) else PhasedShader(len(kernel.parameters), steps, make)

@@ -1,12 +1,19 @@
 """TileIR to Apache TVM TIRx, behind the optional extra `tirx`.
 
 `lower()` gives the module and its plan, `compile()` machine code that runs on host memory; neither needs a runtime or
-a device. TVM is imported when one of them is called.
+a device. Their modules are imported when they are used, and TVM when they are called.
 """
 
-from .compiled import Compiled, compile
-from .lowered import Lowered, Plan, lower
-from .options import TirxOptions
-from .sharing import SharedSSA
+from typing import TYPE_CHECKING
 
-__all__ = ["Compiled", "Lowered", "Plan", "SharedSSA", "TirxOptions", "compile", "lower"]
+from tilewright.core.late import late_names
+
+__all__ = ["Compiled", "Lowered", "Plan", "SharedSSA", "TirxOptions", "TirxPlanner", "compile", "lower"]
+
+if TYPE_CHECKING:
+    from .compiled import Compiled, compile  # noqa: A004  the word of both bridges
+    from .lowered import Lowered, Plan, lower
+    from .options import TirxOptions, TirxPlanner
+    from .sharing import SharedSSA
+else:
+    __getattr__ = late_names(__name__, [f"{__name__}.{home}" for home in ("options", "sharing", "lowered", "compiled")])

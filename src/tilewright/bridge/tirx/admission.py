@@ -22,6 +22,7 @@ from tilewright.ir.kernel import Kernel
 from tilewright.ir.layout_enumeration import MAX_POINTS
 from tilewright.ir.layout_proof import prove
 from tilewright.ir.location import span_of
+from tilewright.ir.ops.access import UpdateOp
 from tilewright.ir.ops.memory import MemoryAllocOp
 from tilewright.ir.ops.regions import ParallelOp
 from tilewright.ir.types import ViewType, memory_type
@@ -61,10 +62,10 @@ def _operation(op: Operation) -> Iterator[Diagnostic]:
 
 
 def _scope(op: ParallelOp, scope: str) -> Iterator[Diagnostic]:
-    """A worker has no workers of its own."""
-    inner = _is_inside_parallel(op)
-    allowed = ", ".join(_SCOPES[:1] if inner else _SCOPES)
-    if scope not in _SCOPES or (inner and scope != _SCOPES[0]):
+    """A worker has no workers of its own, and a region with updates runs in order."""
+    in_order = _is_inside_parallel(op) or any(isinstance(inner, UpdateOp) for inner in op.walk())
+    allowed = ", ".join(_SCOPES[:1] if in_order else _SCOPES)
+    if scope not in _SCOPES or (in_order and scope != _SCOPES[0]):
         yield SCOPE_NOT_ON_ROUTE.at(span_of(op), scope=scope, route=ROUTE, allowed=allowed)
 
 

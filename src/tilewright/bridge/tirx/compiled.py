@@ -3,6 +3,7 @@
 import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,9 @@ from tilewright.bridge.tirx.door import open_door, require_symbols
 from tilewright.bridge.tirx.export.kernel import buffer_shape
 from tilewright.bridge.tirx.export.representation import in_memory
 from tilewright.bridge.tirx.lowered import Lowered, lower
-from tilewright.bridge.tirx.pipeline import register
 from tilewright.bridge.tirx.options import TirxOptions
+from tilewright.bridge.tirx.pipeline import pipeline_of
+from tilewright.bridge.tirx.stack import StackPlan
 from tilewright.core.codes.dispatch import ARRAY_ALIGNMENT
 from tilewright.core.codes.toolchain import TVM_REJECTED
 from tilewright.core.errors import DispatchError, ToolchainError, during
@@ -30,6 +32,7 @@ class Compiled:
     lowered: Lowered
     module: Any
     function: Any
+    stack: StackPlan
 
     @property
     def source(self) -> str:
@@ -45,8 +48,6 @@ class Compiled:
         Raises DispatchError (TW654) for an address that is no multiple of the element's size.
         """
         parameters = self.lowered.kernel.parameters
-        if 0 in (size for p in parameters if p.shape for size in p.shape) and not any(addresses):
-            return
         self.function(*(_memory(self, i, p, at) for i, (p, at) in enumerate(zip(parameters, addresses, strict=True))))
 
     def __call__(self, *arrays: Array) -> None:
@@ -56,16 +57,16 @@ class Compiled:
 
 def _memory(compiled: Compiled, index: int, parameter: Parameter, address: int) -> Array:
     """The memory of an argument as the array that TVM is given; of one without elements, some other memory."""
-    size = parameter.element.itemsize
+    element, size = parameter.element, parameter.element.itemsize
     if address % size:
-        kernel = compiled.lowered.kernel.name
-        facts = {"dtype": parameter.element, "itemsize": size, "name": parameter.name, "index": index}
-        raise DispatchError(ARRAY_ALIGNMENT.at(user_span(), kernel=kernel, **facts))
-    kind, shape = np.dtype(in_memory(parameter.element)), buffer_shape(parameter)
+        kernel, name = compiled.lowered.kernel.name, parameter.name
+        where = ARRAY_ALIGNMENT.at(user_span(), kernel=kernel, index=index, name=name, dtype=element, itemsize=size)
+        raise DispatchError(where)
+    kind, shape = np.dtype(in_memory(element)), buffer_shape(parameter)
     if 0 in parameter.shape:
         return np.zeros(shape, kind)
-    count = int(np.prod(shape)) * size
-    return np.frombuffer((ctypes.c_char * count).from_address(address), kind).reshape(shape)
+    memory = (ctypes.c_char * (prod(shape) * size)).from_address(address)
+    return np.ndarray(shape, kind, buffer=memoryview(memory))
 
 
 def compile(kernel: Kernel, options: TirxOptions | None = None) -> Compiled:  # noqa: A001  the word of both bridges
@@ -82,11 +83,13 @@ def compile(kernel: Kernel, options: TirxOptions | None = None) -> Compiled:  # 
 
 def _built(lowered: Lowered) -> Compiled:
     door = open_door()
+    plan = StackPlan(lowered.options.planner.max_cpu_stack_bytes)
     target = door.tvm.target.Target({"kind": "llvm", "mcpu": door.cpu()})
     try:
-        module = door.tirx.build(lowered.module, target=target, pipeline=register(door))
+        with pipeline_of(door, plan) as pipeline:
+            module = door.tirx.build(lowered.module, target=target, pipeline=pipeline)
         function = module[lowered.entry]
     except (door.tvm.error.InternalError, RuntimeError, TypeError, ValueError) as error:
         name = lowered.kernel.name
         raise ToolchainError(TVM_REJECTED.at(UNKNOWN, name=name, reason=str(error)), log=str(error)) from error
-    return Compiled(lowered, module, function)
+    return Compiled(lowered, module, function, plan)

@@ -19,7 +19,10 @@ from tilewright.core.config import config, offer
 from tilewright.core.errors import CapabilityError
 from tilewright.core.source import user_span
 
-__all__ = ["EXTRA", "PINNED", "Door", "LLVMMismatchWarning", "open_door", "require_symbols", "warn_of_llvm"]
+__all__ = [
+    "EXTRA", "PINNED", "Door", "LLVMMismatchWarning", "open_door", "require_installed", "require_symbols",
+    "warn_of_llvm",
+]  # fmt: skip
 
 EXTRA = "tirx"
 PINNED = (("apache-tvm", "0.27.0.post1"), ("apache-tvm-ffi", "0.1.14.post1"))
@@ -67,8 +70,7 @@ def open_door() -> Door:
 
 @cache
 def _door() -> Door:
-    _require_no_rival()
-    _require_versions()
+    require_installed()
     offer("TVM_BIND_THREADS", "0")
     offer("TVM_NUM_THREADS", str(config().num_threads))
     hook = sys.excepthook
@@ -86,21 +88,17 @@ def _door() -> Door:
     return door
 
 
-def _require_no_rival() -> None:
+def require_installed() -> None:
+    """Raises what `open_door` raises where TVM cannot be used, without loading it."""
     if _RIVAL in sys.modules:
         raise CapabilityError(TVM_RIVAL.at(user_span(), rival=_RIVAL))
-
-
-def _require_versions() -> None:
     for package, wanted in PINNED:
         try:
             found = version(package)
         except PackageNotFoundError as error:
             raise _missing() from error
         if found != wanted:
-            raise CapabilityError(
-                TVM_VERSION.at(user_span(), package=package, found=found, wanted=wanted, extra=EXTRA)
-            )
+            raise CapabilityError(TVM_VERSION.at(user_span(), package=package, found=found, wanted=wanted, extra=EXTRA))
 
 
 def _missing() -> CapabilityError:

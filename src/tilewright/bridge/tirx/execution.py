@@ -1,16 +1,27 @@
-"""How logically parallel loops are executed on the CPU: the outermost ones on the pool, the others in order.
+"""How logically parallel loops are executed on the CPU: the outermost ones on the pool or in order, others in order.
 
-The exporter says that instances are independent; this decides on the TIRx it is given, and says why.
+The exporter says that instances are independent; this decides on the TIRx it is given, and says why. A root in an
+explicit worker scope runs on the pool, and so does every root when nothing is planned. An automatic one with few
+programs does so only if their work is worth a launch.
 """
 
 from dataclasses import dataclass
 from typing import Any
 
 from tilewright.bridge.tirx.door import Door
+from tilewright.bridge.tirx.options import TirxPlanner
 
 __all__ = ["Execution", "map_execution"]
 
 PARALLEL, SCOPE = "tile.parallel", "tile.scope"
+# Operators of TVM, which are known by their registered names.
+_EXPENSIVE = frozenset(
+    f"tirx.{name}"
+    for name in (
+        *("exp", "exp2", "exp10", "erf", "tanh", "sigmoid", "log", "log2", "log1p", "log10"),
+        *("call_extern", "call_pure_extern", "call_packed", "call_cpacked"),
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +33,9 @@ class Execution:
     reasons: tuple[str, ...]
 
 
-def map_execution(door: Door, function: Any, *, in_order: str = "") -> Execution:
+def map_execution(door: Door, function: Any, planner: TirxPlanner, *, in_order: str = "") -> Execution:
     """`in_order` is a reason for which no loop may run on several workers at once."""
-    mapper = _Mapper(door, in_order)
+    mapper = _Mapper(door, planner, in_order)
     body = mapper.statement(function.body, outermost=True)
     return Execution(function.with_body(body), mapper.launches, tuple(mapper.reasons))
 
@@ -32,46 +43,62 @@ def map_execution(door: Door, function: Any, *, in_order: str = "") -> Execution
 class _Mapper:
     """One walk over the loops of a function."""
 
-    def __init__(self, door: Door, in_order: str) -> None:
-        self._tirx, self._ffi, self._in_order = door.tirx, door.ffi, in_order
+    def __init__(self, door: Door, planner: TirxPlanner, in_order: str) -> None:
+        self._door, self._tirx, self._planner, self._in_order = door, door.tirx, planner, in_order
         self.launches = 0
         self.reasons: list[str] = []
 
     def statement(self, statement: Any, *, outermost: bool) -> Any:
         """The statement with its parallel loops mapped; `outermost` while none is open."""
         t = self._tirx
+        match statement:
+            case t.For():
+                return self._loop(statement, outermost=outermost)
+            case t.SeqStmt():
+                return t.SeqStmt([self.statement(each, outermost=outermost) for each in statement.seq])
+            case t.IfThenElse():
+                then = self.statement(statement.then_case, outermost=outermost)
+                return t.IfThenElse(statement.condition, then, statement.else_case)
+            case _:
+                return statement
 
-        def visit(loop: Any) -> Any:
-            is_parallel = PARALLEL in loop.annotations
-            body = self.statement(loop.body, outermost=outermost and not is_parallel)
-            kind = self._kind(loop, outermost=outermost) if is_parallel else loop.kind
-            return t.For(loop.loop_var, loop.min, loop.extent, kind, body, annotations=dict(loop.annotations))
-
-        return self._loops(statement, visit)
-
-    def _loops(self, statement: Any, visit: Any) -> Any:
-        """Applies `visit` to the loops nearest to the root of a statement, each once."""
-        t = self._tirx
-        if isinstance(statement, t.For):
-            return visit(statement)
-        if isinstance(statement, t.SeqStmt):
-            return t.SeqStmt([self._loops(each, visit) for each in statement.seq])
-        if isinstance(statement, t.IfThenElse):
-            return t.IfThenElse(statement.condition, self._loops(statement.then_case, visit), None)
-        return statement
+    def _loop(self, loop: Any, *, outermost: bool) -> Any:
+        is_parallel = PARALLEL in loop.annotations
+        kind = self._kind(loop, outermost=outermost) if is_parallel else loop.kind
+        body = self.statement(loop.body, outermost=outermost and not is_parallel)
+        notes = dict(loop.annotations)
+        return self._tirx.For(loop.loop_var, loop.min, loop.extent, kind, body, annotations=notes)
 
     def _kind(self, loop: Any, *, outermost: bool) -> Any:
+        reason, on_pool = self._decision(loop, outermost=outermost)
+        self.launches += on_pool
+        where = "on the pool" if on_pool else "in order"
+        self.reasons.append(f"parallel region of {int(loop.extent.value)} programs {where}: {reason}")
         kinds = self._tirx.ForKind
-        extent = int(loop.extent.value)
-        if not outermost:
-            return self._say(kinds.SERIAL, extent, "in order: it stands inside another parallel region")
-        if self._in_order:
-            return self._say(kinds.SERIAL, extent, f"in order: {self._in_order}")
-        if extent < 2:
-            return self._say(kinds.SERIAL, extent, "in order: there is nothing to share out")
-        self.launches += 1
-        return self._say(kinds.PARALLEL, extent, "on the pool")
+        return kinds.PARALLEL if on_pool else kinds.SERIAL
 
-    def _say(self, kind: Any, extent: int, how: str) -> Any:
-        self.reasons.append(f"parallel region of {extent} programs {how}")
-        return kind
+    def _decision(self, loop: Any, *, outermost: bool) -> tuple[str, bool]:
+        extent, limit = int(loop.extent.value), self._planner.min_cpu_parallel_tasks
+        if not outermost:
+            return "it stands inside another parallel region", False
+        if self._in_order:
+            return self._in_order, False
+        if SCOPE in loop.annotations and str(loop.annotations[SCOPE]) == "worker":
+            return "its scope is worker", True
+        if not self._planner.enabled:
+            return "the planner is off", True
+        if extent >= limit:
+            return f"at least {limit} programs", True
+        if extent > 1 and self._is_expensive(loop.body):
+            return "few programs, but they call functions", True
+        return f"fewer than {limit} cheap programs", False
+
+    def _is_expensive(self, body: Any) -> bool:
+        """Whether a call of a transcendental function or of unknown code stands in it."""
+        found, ir = list[bool](), self._door.tvm.ir
+
+        def visit(call: Any) -> None:
+            found.append(isinstance(call.op, ir.Op) and str(call.op.name) in _EXPENSIVE)
+
+        self._door.ffi.structural_walk(body, [(ir.Call, visit)], order="pre")
+        return any(found)

@@ -76,7 +76,7 @@ def lower(kernel: Kernel, options: TirxOptions | None = None) -> Lowered:
         admit(own)
         sharing = sharing_of(own, chosen.shared_ssa)
         exported = export(own, Nodes(door), sharing, {"tirx.noalias": True} if chosen.noalias else {})
-        mapped = map_execution(door, exported.function, in_order=_why_in_order(own))
+        mapped = map_execution(door, exported.function, chosen.planner, in_order=_why_in_order(own))
     module = door.tvm.IRModule({ENTRY: mapped.function})
     plan = Plan(trace, sharing, mapped.reasons, mapped.launches, _counters(exported, mapped))
     return Lowered(module, ENTRY, own, _arguments(own), exported.symbols, chosen, plan)

@@ -233,8 +233,8 @@ class Nodes:
         return made.with_attr({"global_symbol": name, **self._noted(attributes)})
 
     def _noted(self, annotations: Mapping[str, object]) -> dict[str, object]:
-        """Numbers as nodes; words as they are."""
+        """Numbers as nodes; words and truths as they are."""
         return {
-            key: self._t.IntImm("int32", value) if isinstance(value, int) else value
+            key: self._t.IntImm("int32", value) if isinstance(value, int) and not isinstance(value, bool) else value
             for key, value in annotations.items()
         }

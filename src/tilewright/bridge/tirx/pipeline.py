@@ -4,22 +4,29 @@ TVM's default list is not used: it drops notes of allocations, and simplifies fl
 """
 
 import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from tilewright.bridge.tirx.door import Door
+from tilewright.bridge.tirx.stack import KEPT, StackPlan, stack_pass
 
-__all__ = ["PIPELINE", "host_passes", "module_passes", "register"]
+__all__ = ["PIPELINE", "erase_notes", "pipeline_of"]
 
 PIPELINE = "tilewright"
 _OURS = "tile."
+_MANUAL = "tile.manual"
 _LOCK = threading.Lock()
 _REGISTERED = set[str]()
+_PLAN: ContextVar[StackPlan] = ContextVar("plan of the module that is being built")
 
 
-def module_passes(door: Door) -> list[Any]:
+def _module_passes(door: Door) -> list[Any]:
     """From the exported function to one that can be called."""
     x = door.transform
     return [
+        erase_notes(door),  # before everything: the notes that our passes exchange mean nothing to TVM's
         x.FlattenBuffer(),
         x.VectorizeLoop(True),
         x.UnrollLoop(),
@@ -30,19 +37,28 @@ def module_passes(door: Door) -> list[Any]:
     ]
 
 
-def host_passes(door: Door) -> list[Any]:
+def _host_passes(door: Door) -> list[Any]:
     """What code generation asks for."""
     x = door.transform
-    return [x.LowerTVMBuiltin(), x.LowerIntrin()]
+    return [
+        stack_pass(door, _PLAN.get()),  # right before TVM sends what is left to its workspace
+        x.LowerTVMBuiltin(),
+        x.LowerIntrin(),
+    ]
 
 
-def register(door: Door) -> str:
-    """Enters the list under its name, once a process: TVM builds with lists that it knows by name only."""
+@contextmanager
+def pipeline_of(door: Door, plan: StackPlan) -> Generator[str]:
+    """The name of the list, entered once a process: TVM builds with lists that it knows by name only."""
     with _LOCK:
         if PIPELINE not in _REGISTERED:
             door.tirx.register_tir_pipeline(PIPELINE, lambda: _pipeline(door))
             _REGISTERED.add(PIPELINE)
-    return PIPELINE
+    token = _PLAN.set(plan)
+    try:
+        yield PIPELINE
+    finally:
+        _PLAN.reset(token)
 
 
 def _pipeline(door: Door) -> tuple[Any, Any, Any]:
@@ -50,23 +66,24 @@ def _pipeline(door: Door) -> tuple[Any, Any, Any]:
 
     @transform.module_pass(opt_level=0)
     def lower(module: Any, _context: Any) -> Any:
-        return transform.Sequential([erase_notes(door), *module_passes(door)])(module)
+        return transform.Sequential(_module_passes(door))(module)
 
     def host() -> Any:
-        return transform.Sequential(host_passes(door))
+        return transform.Sequential(_host_passes(door))
 
     return lower, host, host
 
 
 def erase_notes(door: Door) -> Any:
-    """The notes that our passes exchange mean nothing to TVM's."""
+    """A pass that drops our notes, but for the one that the stack plan reads."""
     t, ffi = door.tirx, door.ffi
 
     def bare_loop(loop: Any) -> Any:
         return t.For(loop.loop_var, loop.min, loop.extent, loop.kind, loop.body, annotations=_bare(loop.annotations))
 
     def bare_allocation(allocation: Any) -> Any:
-        return t.AllocBuffer(allocation.buffer, _bare(allocation.annotations))
+        kept = {KEPT: t.IntImm("int32", 1)} if _MANUAL in allocation.annotations else {}
+        return t.AllocBuffer(allocation.buffer, {**_bare(allocation.annotations), **kept})
 
     def bare_mark(mark: Any) -> Any:
         return mark.body if str(mark.attr_key).startswith(_OURS) else mark

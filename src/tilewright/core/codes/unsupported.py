@@ -178,3 +178,9 @@ TVM_SYMBOL = Code(
     why="the loader of machine code leaves such a call without a target, and the first one ends the process",
     help="load the library that has them, or write this part of the kernel with other operations",
 )
+OPTION_NOT_ON_TARGET = Code(
+    473,
+    "the option {option} is {value!r}, and it belongs to {owner}",
+    why="an option that this route would not read is refused, because ignoring it would hide a mistake",
+    help="leave {option} at {default!r}",
+)

@@ -83,7 +83,9 @@ def export_update(cx: Exporter, op: UpdateOp) -> None:
         with cx.guarded(_all(cx, guards)):
             old = cx.once(read_view(cx, op.view, index))
             rule, element = RULES[_STEPS[op.reducer.data]], dtype_of(dtype)
-            _write_view(cx, op.view, index, _rounded(cx, rule(cx, element, [old, cx.element(op.value, point)]), element))
+            _write_view(
+                cx, op.view, index, _rounded(cx, rule(cx, element, [old, cx.element(op.value, point)]), element)
+            )
     cx.count("updates")
 
 

@@ -11,9 +11,7 @@ __all__ = ["as_held", "as_number", "as_stored", "bitcast", "converted", "rounded
 _STICKY = 0x7FF  # what float64 cannot hold of a 64-bit integer
 
 
-def converted(
-    cx: Exporter, value: Expr, source: type[DType], target: type[DType], *, saturating: bool = False
-) -> Expr:
+def converted(cx: Exporter, value: Expr, source: type[DType], target: type[DType], *, saturating: bool = False) -> Expr:
     """A held value of one type as a held value of another."""
     if source == target and not saturating:
         return value
@@ -69,9 +67,7 @@ def _is_not_zero(cx: Exporter, number: Expr) -> Expr:
     return cx.n.ne(number, zero)
 
 
-def _to_float(
-    cx: Exporter, number: Expr, source: type[DType], target: type[FloatType], *, saturating: bool
-) -> Expr:
+def _to_float(cx: Exporter, number: Expr, source: type[DType], target: type[FloatType], *, saturating: bool) -> Expr:
     """Straight to the type wanted: what is wider than float32 reaches a narrow type rounded to odd."""
     n = cx.n
     if source.kind == "bool":

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from xdsl.ir import SSAValue
-
 from tilewright.bridge.tirx.export.casts import as_held
 from tilewright.bridge.tirx.export.context import Exporter
 from tilewright.bridge.tirx.export.representation import in_memory
@@ -34,7 +32,7 @@ def export(kernel: Kernel, nodes: Nodes, sharing: Sharing, attributes: Mapping[s
     """The function of an admitted kernel. Raises UnsupportedError (TW423) where a rule is missing."""
     cx = Exporter(nodes, sharing, RULES)
     arguments = kernel.op.body.block.args
-    buffers = [_buffer(nodes, one, value) for one, value in zip(kernel.parameters, arguments, strict=True)]
+    buffers = [_buffer(nodes, parameter) for parameter in kernel.parameters]
     cx.buffers.update(zip(arguments, buffers, strict=True))
     with cx.block() as made:
         for value, parameter in zip(arguments, kernel.parameters, strict=True):
@@ -47,7 +45,7 @@ def export(kernel: Kernel, nodes: Nodes, sharing: Sharing, attributes: Mapping[s
     return Exported(function, frozenset(cx.symbols), MappingProxyType(dict(sorted(cx.counters.items()))))
 
 
-def _buffer(nodes: Nodes, parameter: Parameter, value: SSAValue) -> Buffer:
+def _buffer(nodes: Nodes, parameter: Parameter) -> Buffer:
     """A compact view keeps its axes; another one is the memory from its first to its last element."""
     shape = buffer_shape(parameter)
     kind = in_memory(parameter.element)

@@ -1,0 +1,114 @@
+"""Kernels that went through TVM, as shaders of the `simd` device: the same buffers, streams and checks as its own."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from types import MappingProxyType
+from typing import cast
+
+from tilewright.backends.llvm.target import toolchain_version
+from tilewright.bridge.tirx.compiled import Compiled, compile  # noqa: A004  the word of both bridges
+from tilewright.bridge.tirx.door import open_door, warn_of_llvm
+from tilewright.bridge.tirx.options import TirxOptions
+from tilewright.core.abi import CompileOptions, KernelMetadata, Report, Usage
+from tilewright.core.codes.dispatch import ARGUMENT_OVERLAP
+from tilewright.core.codes.unsupported import BAD_OPTION
+from tilewright.core.errors import DispatchError, UnsupportedError
+from tilewright.core.source import user_span
+from tilewright.ir.kernel import Kernel
+from tilewright.ir.ops.regions import ParallelOp
+from tilewright.runtime.interface import Binding
+
+__all__ = ["TirxShader", "tirx_shader"]
+
+
+def tirx_shader(kernel: Kernel, options: CompileOptions) -> "TirxShader":
+    """Raises UnsupportedError (TW406) for an option that this lowering cannot honour, and what `compile` raises."""
+    for name in ("threads_per_group", "fast_math"):
+        if getattr(options, name):
+            remedy = "leave it out, or ask for lowering=Lowering.NATIVE"
+            value, allowed = getattr(options, name), "its default with lowering TIRX"
+            raise UnsupportedError(BAD_OPTION.at(user_span(), option=name, value=value, allowed=allowed, remedy=remedy))
+    warn_of_llvm(open_door(), int(toolchain_version().rpartition(" LLVM ")[2].partition(".")[0]))
+    chosen = options.tirx if isinstance(options.tirx, TirxOptions) else TirxOptions()
+    return TirxShader(compile(kernel, chosen), options.name or kernel.name)
+
+
+@dataclass(frozen=True, slots=True)
+class _TirxReport:
+    """What the lowering decided, and what became of temporary storage."""
+
+    compiled: Compiled
+
+    def render(self) -> str:
+        """One decision a line."""
+        stack = [f"temporary storage {where}: {count}" for where, count in sorted(self.compiled.stack.counts.items())]
+        return "\n".join(["lowering: TIRx", self.compiled.lowered.plan.render(), *stack])
+
+
+class TirxShader:
+    """A native shader whose code TVM made. Arguments may overlap unless `noalias` was promised."""
+
+    def __init__(self, compiled: Compiled, name: str) -> None:
+        lowered = compiled.lowered
+        roots = [op for op in lowered.kernel.op.body.block.ops if isinstance(op, ParallelOp)]
+        self._compiled = compiled
+        self._metadata = KernelMetadata(
+            name=name,
+            dispatch_size=(sum(op.space.volume for op in roots), 1, 1),
+            arguments=lowered.arguments,
+            disjoint_writes=lowered.options.noalias,
+            source=compiled.source,
+            realization=MappingProxyType({**lowered.plan.counters, "stack_bytes": compiled.stack.used}),
+            refusals=tuple(reason for reason in compiled.stack.counts if reason.startswith("left")),
+        )
+
+    @property
+    def metadata(self) -> KernelMetadata:
+        return self._metadata
+
+    @property
+    def report(self) -> Report:
+        return _TirxReport(self._compiled)
+
+    def launch(self, bindings: Sequence[Binding], /) -> None:
+        """Runs the kernel and returns when it is done."""
+        self.launch_addresses([cast("int", each.buffer.address) + each.byte_offset for each in bindings])
+
+    def launch_addresses(self, addresses: Sequence[int], /) -> None:
+        """The same on the memory that begins at each address, in the order of the arguments.
+
+        Raises DispatchError (TW634) when arguments overlap although `noalias` promised that they do not.
+        """
+        if self._metadata.disjoint_writes:
+            _refuse_overlaps(self._metadata, addresses)
+        self._compiled.launch_addresses(addresses)
+
+    def assembly(self) -> str:
+        return self._compiled.assembly()
+
+    def close(self) -> None:
+        """TVM frees the code with the last reference to it."""
+
+
+def _refuse_overlaps(metadata: KernelMetadata, addresses: Sequence[int]) -> None:
+    """Direct calls come without views that the runtime could compare."""
+    arguments = list(zip(range(len(addresses)), metadata.arguments, addresses, strict=True))
+    for (i, first, begin), (j, second, other) in combinations(arguments, 2):
+        end, other_end = begin + first.minimum_size_bytes, other + second.minimum_size_bytes
+        written = [f"`{each.name}`" for each in (first, second) if Usage.WRITE in each.usage]
+        if written and max(begin, other) < min(end, other_end):
+            raise DispatchError(
+                ARGUMENT_OVERLAP.at(
+                    user_span(),
+                    kernel=metadata.name,
+                    what="the memory of the call",
+                    first_index=i,
+                    first=first.name,
+                    first_range=f"{begin:#x}:{end:#x}",
+                    second_index=j,
+                    second=second.name,
+                    second_range=f"{other:#x}:{other_end:#x}",
+                    written=" and ".join(written),
+                )
+            )
