@@ -24,7 +24,7 @@ from tests.differential.test_gallery_agrees import arguments as gallery_argument
 from tests.differential.test_gallery_agrees import captured as gallery_kernel
 from tests.differential.test_xir_route import arguments, expected, same_bits
 from tilewright.bridge.tirx import Compiled, SharedSSA, TirxOptions, TirxPlanner, compile
-from tilewright.core.dtypes import ALL_DTYPES, DType, bf16, f16, f64, float8_e4m3fn, i32, u64
+from tilewright.core.dtypes import ALL_DTYPES, DType, f16, f32, f64, float8_e4m3fn, i32, u64
 from tilewright.interp.run import run as interpret
 from tilewright.ir.kernel import Kernel
 from tilewright.numerics.arrays import Array, numpy_dtype
@@ -34,7 +34,8 @@ ON_POOL = TirxOptions(planner=TirxPlanner(enabled=False))
 ON_STACK = TirxOptions(
     shared_ssa=SharedSSA.EXPENSIVE_ONLY, planner=TirxPlanner(max_cpu_stack_bytes=65536, min_cpu_parallel_tasks=2)
 )
-FIRST_SOURCES = (f64, f16, bf16, float8_e4m3fn, i32, u64)
+FIRST_CASTS = ((f64, False), (f64, True), (f16, False), (u64, False), (float8_e4m3fn, True))
+FIRST_TYPES: tuple[object, ...] = (f32, i32)
 FIRST_MEMORIES = ("crosswise 7, 3 trips", "staged product 7x13x19", "incremented 7", "overwritten 37", "swizzled 7")
 
 
@@ -43,8 +44,13 @@ def ways(name: str) -> TirxOptions:
     return (TirxOptions(), ON_POOL, ON_STACK)[sum(map(ord, name)) % 3]
 
 
+def later(condition: bool) -> list[pytest.MarkDecorator]:
+    """For `make test-all`."""
+    return [pytest.mark.slow] if condition else []
+
+
 def marked(names: Any, first: Any) -> list[Any]:
-    return [pytest.param(name, marks=[] if name in first else [pytest.mark.slow]) for name in names]
+    return [pytest.param(name, marks=later(name not in first)) for name in names]
 
 
 @pytest.mark.parametrize("name", marked(test_xir_route.KERNELS, route_kernels.KERNELS))
@@ -74,7 +80,10 @@ def test_every_kernel_of_the_gallery_is_within_its_bounds(name: str) -> None:
         each.assert_guards()
 
 
-@pytest.mark.parametrize(("opcode", "dtype"), CASES)
+@pytest.mark.parametrize(
+    ("opcode", "dtype"),
+    [pytest.param(*case.values, id=case.id, marks=later(case.values[1] not in FIRST_TYPES)) for case in CASES],
+)
 def test_every_operation_on_every_kind_of_type(opcode: str, dtype: type[DType]) -> None:
     want, got = operands_of(opcode, dtype), operands_of(opcode, dtype)
     interpret(operation(opcode, dtype), want)
@@ -82,9 +91,15 @@ def test_every_operation_on_every_kind_of_type(opcode: str, dtype: type[DType]) 
     require_close(opcode, dtype, want[-1], got[-1])
 
 
-@pytest.mark.parametrize("saturating", [False, True])
 @pytest.mark.parametrize("targets", TARGETS, ids=str)
-@pytest.mark.parametrize("source", marked(ALL_DTYPES, FIRST_SOURCES), ids=repr)
+@pytest.mark.parametrize(
+    ("source", "saturating"),
+    [
+        pytest.param(source, saturating, marks=later((source, saturating) not in FIRST_CASTS))
+        for source in ALL_DTYPES
+        for saturating in (False, True)
+    ],
+)
 def test_every_cast(source: type[DType], targets: tuple[type[DType], ...], saturating: bool) -> None:
     values = patterns(source)
     shapes = [tensor_shape(len(values), dtype=each) for each in (source, *targets)]

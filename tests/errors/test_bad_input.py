@@ -138,8 +138,9 @@ CASES = {
     "constraints that contradict": compiling("TW427", "xir=tile.XirOptions(block_size=32), threads_per_group=64"),
     "a plan option out of range": compiling("TW426", "xir=tile.XirOptions(fold_partials=0)"),
     "a compile-only request": compiling("TW402", "compile_only=True"),
-    "options of the second lowering": compiling("TW404", "tirx=object()"),
-    "the second lowering without its extra": compiling("TW403", "lowering=tile.Lowering.TIRX"),
+    "options of the second lowering": compiling("TW404", "tirx=tile.TirxOptions()"),
+    "a field of another target in them": compiling("TW473", "tirx=tile.TirxOptions(metal_mpp=True)"),
+    "fast functions in the second lowering": compiling("TW406", "lowering=tile.Lowering.TIRX, fast_math=True"),
 }
 
 

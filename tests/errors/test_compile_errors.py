@@ -24,8 +24,7 @@ kernel = scale.capture(tile.tensor_shape(8), tile.tensor_shape(8))
 
 CASES = {
     "TW402": "tile.compile(device, kernel, compile_only=True)",
-    "TW403": "tile.compile(device, kernel, lowering=tile.Lowering.TIRX)",
-    "TW404": "tile.compile(device, kernel, tirx=object)",
+    "TW404": "tile.compile(device, kernel, tirx=tile.TirxOptions())",
     "TW405": "tile.compile(device, kernel, opt_level=3)",
     "TW406": "scale.with_options(fast_math='yes')",
     "TW407": "tile.compile(device, scale)",

@@ -15,7 +15,6 @@ from tests.unit.compile.test_compilation import double
 from tilewright import tile
 from tilewright.compile import TileKernel
 from tilewright.core.errors import (
-    CapabilityError,
     CaptureError,
     DispatchError,
     TileTypeError,
@@ -369,8 +368,8 @@ def test_options_are_read_when_they_are_given() -> None:
         double.with_options(check=False)
     with pytest.raises(UnsupportedError, match="TW405"):
         double.with_options(speed=1)  # type: ignore[call-arg]  # the point
-    with pytest.raises(CapabilityError, match="TW403"):
-        double.with_options(lowering=Lowering.TIRX)(ramp(), ramp())
+    with pytest.raises(UnsupportedError, match="TW404"):
+        double.with_options(lowering=Lowering.TIRX, xir=XirOptions())
 
 
 def test_the_decorator_takes_options() -> None:

@@ -1,5 +1,6 @@
 """`tile.compile`: the order of its checks, and falsy shaders."""
 
+from importlib.metadata import PackageNotFoundError
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from tilewright.core.abi import CompileOptions, Lowering, Usage
 from tilewright.core.errors import CapabilityError, PlanError, TilewrightError, UnsupportedError
 from tilewright.ir.kernel import Kernel
 from tilewright.runtime.device import Device
-from tilewright.tile import ConstView1, View1, XirOptions, axis, cdiv, coord, f32, parallel, shape
+from tilewright.tile import ConstView1, TirxOptions, View1, XirOptions, axis, cdiv, coord, f32, parallel, shape
 
 
 @tile.kernel
@@ -63,9 +64,9 @@ def test_explain_is_the_report_of_the_shader() -> None:
     ("options", "code", "kind"),
     [
         ({"compile_only": True}, "TW402", UnsupportedError),
-        ({"lowering": Lowering.TIRX}, "TW403", CapabilityError),
         ({"compile_only": True, "lowering": Lowering.TIRX}, "TW402", UnsupportedError),
-        ({"tirx": object()}, "TW404", UnsupportedError),
+        ({"tirx": TirxOptions()}, "TW404", UnsupportedError),
+        ({"tirx": object(), "lowering": Lowering.TIRX}, "TW406", UnsupportedError),
         ({"lowering": Lowering.TIRX, "xir": XirOptions()}, "TW404", UnsupportedError),
         ({"threads": 4}, "TW405", UnsupportedError),
         ({"fast_math": 1}, "TW406", UnsupportedError),
@@ -81,6 +82,21 @@ def test_a_request_that_cannot_be_met_is_refused(options: Any, code: str, kind: 
     with pytest.raises(kind) as error:
         tile.compile(device(), captured(), **options)
     assert code_of(error) == code
+
+
+@pytest.fixture
+def without_tvm(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> str:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr("tilewright.bridge.tirx.door.version", missing)
+
+
+@pytest.mark.usefixtures("without_tvm")
+def test_a_lowering_that_is_not_installed_is_refused_with_its_extra() -> None:
+    with pytest.raises(CapabilityError) as error:
+        tile.compile(device(), captured(), lowering=Lowering.TIRX)
+    assert code_of(error) == "TW403"
 
 
 def test_a_device_without_a_compiler_refuses() -> None:
@@ -104,6 +120,7 @@ def test_the_module_is_verified_before_anything_else() -> None:
         tile.compile(device(), broken, compile_only=True)
 
 
+@pytest.mark.usefixtures("without_tvm")
 def test_without_check_a_refusal_is_a_falsy_shader() -> None:
     shader = tile.compile(device(), captured(), check=False, lowering=Lowering.TIRX)
     assert not shader

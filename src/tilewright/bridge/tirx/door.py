@@ -114,7 +114,12 @@ def warn_of_llvm(door: Door, other_major: int) -> None:
 
 def require_symbols(names: frozenset[str], *, needed_by: str) -> None:
     """Raises CapabilityError (TW472) for functions that the process lacks: a call to one would end it."""
-    process = ctypes.CDLL(None)
+    process = _process()
     missing = sorted(name for name in names if not hasattr(process, name))
     if missing:
         raise CapabilityError(TVM_SYMBOL.at(user_span(), kernel=needed_by, symbols=", ".join(missing)))
+
+
+def _process() -> object:
+    """Everything that code loaded here can call."""
+    return ctypes.CDLL(None)

@@ -43,10 +43,7 @@ def test_arguments_without_elements_are_never_read() -> None:
 
 
 def test_a_missing_function_is_found_before_the_code_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    def process(_name: object) -> object:
-        return object()
-
-    monkeypatch.setattr("tilewright.bridge.tirx.door.ctypes.CDLL", process)
+    monkeypatch.setattr("tilewright.bridge.tirx.door._process", object)
     with pytest.raises(CapabilityError, match="shared calls functions that this process does not have: expf"):
         compile(shared.capture(*captured(40)))
 
