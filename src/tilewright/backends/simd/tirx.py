@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import cast
 
 from tilewright.backends.llvm.target import toolchain_version
+from tilewright.backends.simd.tirx_launcher import launch_on_our_pool
 from tilewright.bridge.tirx.compiled import Compiled, compile  # noqa: A004  the word of both bridges
 from tilewright.bridge.tirx.door import open_door, warn_of_llvm
 from tilewright.bridge.tirx.options import TirxOptions
@@ -29,7 +30,9 @@ def tirx_shader(kernel: Kernel, options: CompileOptions) -> "TirxShader":
             remedy = "leave it out, or ask for lowering=Lowering.NATIVE"
             value, allowed = getattr(options, name), "its default with lowering TIRX"
             raise UnsupportedError(BAD_OPTION.at(user_span(), option=name, value=value, allowed=allowed, remedy=remedy))
-    warn_of_llvm(open_door(), int(toolchain_version().rpartition(" LLVM ")[2].partition(".")[0]))
+    door = open_door()
+    launch_on_our_pool(door)
+    warn_of_llvm(door, int(toolchain_version().rpartition(" LLVM ")[2].partition(".")[0]))
     chosen = options.tirx if isinstance(options.tirx, TirxOptions) else TirxOptions()
     return TirxShader(compile(kernel, chosen), options.name or kernel.name)
 

@@ -26,6 +26,29 @@ __all__ = ["Compiled", "compile"]
 
 
 @dataclass(frozen=True, slots=True)
+class _Slot:
+    """How the memory of one argument is handed to TVM, which takes arrays."""
+
+    index: int
+    parameter: Parameter
+    kind: np.dtype[Any]
+    shape: tuple[int, ...]
+    memory: Any
+
+    def array(self, address: int, kernel: str) -> Array:
+        """The memory that begins there; of an argument without elements, some other memory."""
+        element, size, name = self.parameter.element, self.kind.itemsize, self.parameter.name
+        if address % size:
+            where = ARRAY_ALIGNMENT.at(
+                user_span(), kernel=kernel, index=self.index, name=name, dtype=element, itemsize=size
+            )
+            raise DispatchError(where)
+        if self.memory is None:
+            return np.zeros(self.shape, self.kind)
+        return np.ndarray(self.shape, self.kind, buffer=self.memory.from_address(address))
+
+
+@dataclass(frozen=True, slots=True)
 class Compiled:
     """A kernel in machine code. `source` is its LLVM after TVM's optimisation."""
 
@@ -33,6 +56,7 @@ class Compiled:
     module: Any
     function: Any
     stack: StackPlan
+    slots: tuple[_Slot, ...]
 
     @property
     def source(self) -> str:
@@ -47,26 +71,18 @@ class Compiled:
 
         Raises DispatchError (TW654) for an address that is no multiple of the element's size.
         """
-        parameters = self.lowered.kernel.parameters
-        self.function(*(_memory(self, i, p, at) for i, (p, at) in enumerate(zip(parameters, addresses, strict=True))))
+        name = self.lowered.kernel.name
+        self.function(*(slot.array(address, name) for slot, address in zip(self.slots, addresses, strict=True)))
 
     def __call__(self, *arrays: Array) -> None:
         """Runs the kernel on NumPy arrays of the captured shapes and strides, which the caller has checked."""
         self.launch_addresses([int(array.__array_interface__["data"][0]) for array in arrays])
 
 
-def _memory(compiled: Compiled, index: int, parameter: Parameter, address: int) -> Array:
-    """The memory of an argument as the array that TVM is given; of one without elements, some other memory."""
-    element, size = parameter.element, parameter.element.itemsize
-    if address % size:
-        kernel, name = compiled.lowered.kernel.name, parameter.name
-        where = ARRAY_ALIGNMENT.at(user_span(), kernel=kernel, index=index, name=name, dtype=element, itemsize=size)
-        raise DispatchError(where)
-    kind, shape = np.dtype(in_memory(element)), buffer_shape(parameter)
-    if 0 in parameter.shape:
-        return np.zeros(shape, kind)
-    memory = (ctypes.c_char * (prod(shape) * size)).from_address(address)
-    return np.ndarray(shape, kind, buffer=memoryview(memory))
+def _slot(index: int, parameter: Parameter) -> _Slot:
+    kind, shape = np.dtype(in_memory(parameter.element)), buffer_shape(parameter)
+    memory = None if 0 in parameter.shape else ctypes.c_char * (prod(shape) * kind.itemsize)
+    return _Slot(index, parameter, kind, shape, memory)
 
 
 def compile(kernel: Kernel, options: TirxOptions | None = None) -> Compiled:  # noqa: A001  the word of both bridges
@@ -92,4 +108,5 @@ def _built(lowered: Lowered) -> Compiled:
     except (door.tvm.error.InternalError, RuntimeError, TypeError, ValueError) as error:
         name = lowered.kernel.name
         raise ToolchainError(TVM_REJECTED.at(UNKNOWN, name=name, reason=str(error)), log=str(error)) from error
-    return Compiled(lowered, module, function, plan)
+    slots = tuple(_slot(index, parameter) for index, parameter in enumerate(lowered.kernel.parameters))
+    return Compiled(lowered, module, function, plan, slots)

@@ -1,7 +1,8 @@
 """The one door to Apache TVM. Nothing else in the package names `tvm`, and it is imported when a kernel asks for it.
 
 TVM's own thread pool reads the environment once, takes half of the threads and binds the caller to core 0; both are
-set otherwise before the import. The import replaces `sys.excepthook`, which is put back.
+set otherwise before the import, and a device may put its own pool in its place. The import replaces `sys.excepthook`,
+which is put back.
 """
 
 import ctypes
@@ -27,6 +28,7 @@ __all__ = [
 EXTRA = "tirx"
 PINNED = (("apache-tvm", "0.27.0.post1"), ("apache-tvm-ffi", "0.1.14.post1"))
 _RIVAL = "tvm_tirx"
+_LAUNCHER = b"__TVMBackendParallelLaunch"
 _LOCK = threading.Lock()
 
 
@@ -53,9 +55,14 @@ class Door:
         """The name that LLVM has for this processor. `native` would silently mean a generic one."""
         return str(self.codegen.llvm_get_system_cpu())
 
-    def packed(self, name: str) -> Any | None:
-        """A registered packed function; None where the name is free."""
-        return self.tvm.get_global_func(name, allow_missing=True)
+    def use_launcher(self, address: int) -> None:
+        """Code that is loaded from now on calls the function at `address` to run a parallel loop.
+
+        It holds for all of TVM in this process; code that is loaded already keeps TVM's own pool.
+        """
+        register = self.ffi.LIB.TVMFFIEnvModRegisterContextSymbol
+        register.argtypes = [ctypes.c_char_p, ctypes.c_void_p]
+        register(_LAUNCHER, address)
 
 
 def open_door() -> Door:

@@ -1,5 +1,6 @@
 """Shaders that TVM made, on the ordinary runtime: views with offsets, checks, and both routes side by side."""
 
+import ctypes
 import threading
 from typing import Any
 
@@ -10,6 +11,9 @@ from examples.gallery.elementwise import add
 from examples.gallery.gemm import gemm
 from tilewright import create_device, synchronize, tile
 from tilewright.backends.null.device import NullDevice
+from tilewright.backends.simd.pool import worker_pool
+from tilewright.backends.simd.tirx_launcher import launch_on_our_pool
+from tilewright.bridge.tirx.door import open_door
 from tilewright.core.errors import CapabilityError, DispatchError, UnsupportedError
 from tilewright.ir.kernel import Kernel
 from tilewright.runtime.device import Device
@@ -118,6 +122,48 @@ def test_threads_compile_and_dispatch_both_routes() -> None:
     for thread in threads:
         thread.join()
     assert failures == []
+
+
+def test_parallel_loops_run_on_the_pool_of_the_native_route() -> None:
+    pool, x = worker_pool(), np.ones((600, 600), "f4")
+    y = np.zeros_like(x)
+    planner = TirxPlanner(min_cpu_parallel_tasks=2)
+    adding = add.with_options(lowering=Lowering.TIRX, tirx=TirxOptions(planner=planner))
+    adding(x, x, y)
+    before = pool.state().launches
+    adding(x, x, y)
+    assert (y == 2).all()
+    assert pool.state().launches == before + (pool.threads > 1)
+
+
+@pytest.mark.parametrize("tasks", [0, 1, 5])
+def test_the_launcher_runs_every_task_and_reports_a_failure(tasks: int) -> None:
+    """With 0 tasks the pool chooses; the environment says how many there are."""
+    seen: list[tuple[int, int, int]] = []
+
+    class Environment(ctypes.Structure):
+        _fields_ = (("barrier", ctypes.c_void_p), ("tasks", ctypes.c_int32))
+
+    task = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.POINTER(Environment), ctypes.c_void_p)
+
+    @task
+    def count(index: int, environment: Any, data: int) -> int:
+        seen.append((index, environment.contents.tasks, data))
+        return -1 if index == 3 else 0
+
+    door, addresses = open_door(), list[int]()
+
+    def keep(_door: object, address: int) -> None:
+        addresses.append(address)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(door), "use_launcher", keep)
+        launch_on_our_pool(door)
+    launch = ctypes.CFUNCTYPE(ctypes.c_int, task, ctypes.c_void_p, ctypes.c_int)(addresses[0])
+    failed = launch(count, 77, tasks)
+    made = tasks or worker_pool().threads
+    assert sorted(seen) == [(index, made, 77) for index in range(made)]
+    assert (failed != 0) == (made > 3)
 
 
 def test_a_transcendental_answer_is_within_its_bound() -> None:
