@@ -1,7 +1,6 @@
 """Kernels that went through TVM, as shaders of the `simd` device: the same buffers, streams and checks as its own."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from types import MappingProxyType
 from typing import cast
@@ -37,18 +36,6 @@ def tirx_shader(kernel: Kernel, options: CompileOptions) -> "TirxShader":
     return TirxShader(compile(kernel, chosen), options.name or kernel.name)
 
 
-@dataclass(frozen=True, slots=True)
-class _TirxReport:
-    """What the lowering decided, and what became of temporary storage."""
-
-    compiled: Compiled
-
-    def render(self) -> str:
-        """One decision a line."""
-        stack = [f"temporary storage {where}: {count}" for where, count in sorted(self.compiled.stack.counts.items())]
-        return "\n".join(["lowering: TIRx", self.compiled.lowered.plan.render(), *stack])
-
-
 class TirxShader:
     """A native shader whose code TVM made. Arguments may overlap unless `noalias` was promised."""
 
@@ -63,7 +50,7 @@ class TirxShader:
             disjoint_writes=lowered.options.noalias,
             source=compiled.source,
             realization=MappingProxyType({**lowered.plan.counters, "stack_bytes": compiled.stack.used}),
-            refusals=tuple(reason for reason in compiled.stack.counts if reason.startswith("left")),
+            refusals=compiled.refusals,
         )
 
     @property
@@ -72,7 +59,7 @@ class TirxShader:
 
     @property
     def report(self) -> Report:
-        return _TirxReport(self._compiled)
+        return self._compiled
 
     def launch(self, bindings: Sequence[Binding], /) -> None:
         """Runs the kernel and returns when it is done."""

@@ -62,6 +62,17 @@ class Compiled:
     def source(self) -> str:
         return str(self.module.inspect_source("ll"))
 
+    @property
+    def refusals(self) -> tuple[str, ...]:
+        """What was asked for and declined: buffers that the stack budget did not admit, each reason once."""
+        budget = self.stack.budget
+        return tuple(reason for reason in self.stack.counts if reason.startswith("left")) if budget else ()
+
+    def render(self) -> str:
+        """The plan, and what became of temporary storage: one decision a line."""
+        stack = [f"temporary storage {where}: {count}" for where, count in sorted(self.stack.counts.items())]
+        return "\n".join(["lowering: TIRx", self.lowered.plan.render(), *stack])
+
     def assembly(self) -> str:
         """The machine code as text."""
         return str(self.module.inspect_source("asm"))

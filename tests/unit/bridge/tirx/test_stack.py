@@ -44,3 +44,6 @@ def test_manual_memory_stays_where_it_is() -> None:
 def test_what_did_not_fit_is_counted() -> None:
     found = compiled(staged.capture(*captured(17)), budget(79))
     assert found.stack.counts == {"left in the workspace: no budget": 1}
+    assert found.refusals == ("left in the workspace: no budget",)
+    assert "temporary storage left in the workspace: no budget: 1" in found.render()
+    assert compiled(staged.capture(*captured(17))).refusals == ()  # nothing was asked for
