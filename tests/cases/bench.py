@@ -9,7 +9,7 @@ import numpy as np
 from tilewright import interp
 from tilewright.core.errors import TilewrightError
 from tilewright.numerics.arrays import from_numpy
-from tilewright.tile import TileKernel, XirOptions, tensor_shape
+from tilewright.tile import Lowering, TileKernel, XirOptions, tensor_shape
 
 __all__ = [
     "GUARD",
@@ -21,6 +21,7 @@ __all__ = [
     "Out",
     "Raw",
     "Route",
+    "ThroughTvm",
     "check",
     "ramps",
 ]
@@ -84,6 +85,17 @@ class Machine:
 
     def handle(self, kernel: TileKernel, arrays: Sequence[Array | None], config: Mapping[str, object]) -> Launch:
         planned = kernel if self._xir is None else kernel.with_options(xir=self._xir)
+        return lambda given: planned(*given, **config)
+
+
+class ThroughTvm:
+    """Direct calls with the lowering TIRX, whose loops are plain: the largest cases are shortened."""
+
+    name = "tirx"
+    brief = True
+
+    def handle(self, kernel: TileKernel, arrays: Sequence[Array | None], config: Mapping[str, object]) -> Launch:
+        planned = kernel.with_options(lowering=Lowering.TIRX)
         return lambda given: planned(*given, **config)
 
 

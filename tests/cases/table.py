@@ -11,7 +11,7 @@ from tests.cases.bench import Route
 
 __all__ = ["CASES", "ELSEWHERE", "OWN_TESTS", "ROUTES", "WAITING", "Case", "Tag", "case", "load_cases"]
 
-ROUTES: Final = ("interpreter", "cpu1", "cpu2", "cpu8")
+ROUTES: Final = ("interpreter", "cpu1", "cpu2", "cpu8", "tirx")
 
 
 class Tag(Enum):

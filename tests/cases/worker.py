@@ -9,7 +9,7 @@ import sys
 from dataclasses import asdict
 from time import perf_counter
 
-from tests.cases.bench import Interpreter, Machine
+from tests.cases.bench import Interpreter, Machine, ThroughTvm
 from tests.cases.outcome import outcome_of
 from tests.cases.table import load_cases
 from tests.differential.families import FAMILIES
@@ -29,9 +29,11 @@ def main() -> None:
         answers.write(json.dumps(found) + "\n")
 
 
-def _route(name: str, family: str = "") -> Interpreter | Machine:
+def _route(name: str, family: str = "") -> Interpreter | Machine | ThroughTvm:
     if name.startswith("interpreter"):
         return Interpreter(brief=name == "interpreter")
+    if name == "tirx":
+        return ThroughTvm()
     return Machine(FAMILIES[family].options if family else None)
 
 
