@@ -14,7 +14,7 @@ from tilewright.core.source import user_span
 from tilewright.ir.kernel import Kernel
 from tilewright.passes.split_phases import Launch, steps_of
 from tilewright.runtime.hostmemory import HostMemory
-from tilewright.runtime.interface import NativeShader
+from tilewright.runtime.interface import AddressableShader
 
 __all__ = ["SIMDDevice"]
 
@@ -27,7 +27,7 @@ class SIMDDevice(HostMemory):
     def __init__(self) -> None:
         super().__init__(self.name)
 
-    def create_tile_kernel(self, kernel: object, options: CompileOptions, /) -> NativeShader:
+    def create_tile_kernel(self, kernel: object, options: CompileOptions, /) -> AddressableShader:
         """Raises what the lowering raises: UnsupportedError, PlanError, CapabilityError, ToolchainError."""
         if not isinstance(kernel, Kernel):
             raise CapabilityError(
