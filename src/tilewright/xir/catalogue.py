@@ -14,6 +14,7 @@ __all__ = [
     "FLOAT_BINARY",
     "FLOAT_UNARY",
     "INTEGER_BINARY",
+    "HINTS",
     "PURE",
     "READS",
     "STRUCTURE",
@@ -86,5 +87,6 @@ PURE: Kinds = frozenset(
 """No effect, and the same result for the same operands. Integer division is among them but may trap."""
 
 READS: Kinds = frozenset({ops.LoadOp, ops.GatherOp})
+HINTS: Kinds = frozenset({ops.PrefetchOp})
 WRITES: Kinds = frozenset({ops.StoreOp, ops.ScatterOp, ops.AtomicOp, ops.ContractOp, ops.CallOp, ops.BarrierOp})
 STRUCTURE: Kinds = frozenset({scf.ForOp, scf.IfOp, scf.YieldOp, ops.ReturnOp, ops.AllocOp, ops.KernelOp, ops.FuncOp})

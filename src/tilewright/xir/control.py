@@ -177,6 +177,10 @@ class ControlBuilder(Insertion):
         """Elements from `index` on that lie before the next address that is a multiple of `size` bytes."""
         return self.insert(ops.LineOffsetOp(buffer, self.index(index), size)).results[0]
 
+    def prefetch(self, buffer: SSAValue, index: Index) -> None:
+        """Ask for the line of an element, which may lie outside of the buffer."""
+        self.insert(ops.PrefetchOp(buffer, self.index(index)))
+
     def lane_id(self) -> SSAValue:
         return self.insert(ops.LaneIdOp()).results[0]
 

@@ -237,6 +237,10 @@ def _line_offset(_: _Machine, op: Operation) -> Step:
     return step
 
 
+def _prefetch(_: _Machine, __: Operation) -> Step:
+    return lambda _: None
+
+
 def _scatter(_: _Machine, op: Operation) -> Step:
     scatter = cast(ops.ScatterOp, op)
     indices = scatter.indices
@@ -291,6 +295,7 @@ _EFFECTS: Mapping[type[Operation], Callable[[_Machine, Operation], Step]] = Mapp
         ops.LoadOp: _load,
         ops.StoreOp: _store,
         ops.LineOffsetOp: _line_offset,
+        ops.PrefetchOp: _prefetch,
         ops.GatherOp: _gather,
         ops.ScatterOp: _scatter,
         ops.AtomicOp: _atomic,

@@ -201,6 +201,20 @@ class StoreOp(IRDLOperation):
 
 
 @irdl_op_definition
+class PrefetchOp(IRDLOperation):
+    """Asks for the line of an element, which may lie outside of the buffer, ahead of its use. It changes nothing."""
+
+    name = "xir.prefetch"
+    buffer = operand_def(BUFFER)
+    index = operand_def(I64)
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format: ClassVar[str | None] = "$buffer `[` $index `]` attr-dict `:` type($buffer)"
+
+    def __init__(self, buffer: SSAValue, index: SSAValue):
+        super().__init__(operands=[buffer, index])
+
+
+@irdl_op_definition
 class LineOffsetOp(IRDLOperation):
     """How many elements lie before the first one, from `index` on, whose address is a multiple of `bytes`.
 

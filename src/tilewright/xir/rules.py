@@ -192,6 +192,10 @@ def _line_offset(op: Operation) -> Iterator[Fault]:
         yield "line-size", f"{op.name} of {size} bytes for elements of {item}"
 
 
+def _prefetch(op: Operation) -> Iterator[Fault]:
+    yield from _index(op, cast(ops.PrefetchOp, op).index)
+
+
 def _gather(op: Operation) -> Iterator[Fault]:
     gather = cast(ops.GatherOp, op)
     yield from _indices(op, gather.indices, gather.result.type)
@@ -334,6 +338,7 @@ RULES: Mapping[type[Operation], Rule] = MappingProxyType(
         ops.AtomicOp: _atomic,
         ops.ScaleOp: _scale,
         ops.LineOffsetOp: _line_offset,
+        ops.PrefetchOp: _prefetch,
         ops.LanesOp: _lanes,
         ops.FirstLanesOp: _first_lanes,
         ops.FoldLanesOp: _fold_lanes,

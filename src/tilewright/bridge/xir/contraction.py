@@ -355,7 +355,8 @@ def _blocks_of(op: MmaOp, plan: ContractPlan, machine: Machine) -> "_Blocks":
     elif may_pack and size * rows * depth > machine.l2_bytes // 2 and _reads_across_rows(op, plan):
         blocks = replace(blocks, rows=_ROW_BLOCK, packed=2)
     elif may_pack and size * depth * columns > machine.l2_bytes:
-        blocks = replace(blocks, rows=_ROW_BLOCK, packed=1)
+        near = size * rows * min(depth, _K_BLOCK) <= machine.l2_bytes
+        blocks = replace(blocks, rows=0 if near else _ROW_BLOCK, packed=1)
     return blocks
 
 

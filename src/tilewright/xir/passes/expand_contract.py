@@ -1,8 +1,9 @@
 """`expand-contract`: matrix products become register-blocked loops over vectors."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, SSAValue
@@ -11,13 +12,14 @@ from tilewright.xir import ops
 from tilewright.xir.builder import XirBuilder
 from tilewright.xir.ops import AllocOp, ContractOp, FuncOp
 from tilewright.xir.passes.bodies import Body, body_of
-from tilewright.xir.passes.microkernel import Microkernel, Tile
+from tilewright.xir.passes.microkernel import Lead, Microkernel, Tile
 from tilewright.xir.passes.packing import PanelCopy, Panels
 from tilewright.xir.rewrite import erase, function_of, root_of
 from tilewright.xir.types import buffer_type
 
 __all__ = ["ExpandContract"]
 
+_AHEAD = 8  # tiles of a panel, between which the next one is copied
 _WRITTEN_OUT = 8  # operations after the sums that are written once for every vector
 
 
@@ -27,7 +29,8 @@ class ExpandContract:
 
     Ensures: no `xir.contract` is left; every element of C is the same chain of fused multiply-adds in k order.
     Rewrites: a contract -> loops over blocks of k, column panels and row blocks around one register tile, whose
-    accumulators are SSA values over a rolled k loop; B, or both, go through packed panels where asked. Tiles at the
+    accumulators are SSA values over a rolled k loop; B, or both, go through packed panels where asked, and where these
+    are made one by one, the next one is copied between the tiles of the one before. Tiles at the
     right and lower edge are smaller ones of their own, the last vector masked. A product of more than one tile calls
     its tiles as internal functions, shared by equal products. Between blocks of k the sums lie in C.
     Declines: nothing.
@@ -167,6 +170,14 @@ class _Blocks:
     size: int
 
 
+def _last_apart(blocks: Sequence[_Blocks]) -> list[_Blocks]:
+    """The blocks, the last one of the first size by itself."""
+    first, *others = blocks
+    before = replace(first, count=first.count - 1)
+    last = _Blocks(first.first + before.count * first.size, 1, first.size)
+    return [*([before] if before.count else []), last, *others]
+
+
 def _blocked(extent: int, size: int) -> list[_Blocks]:
     """The full blocks of an extent, then the smaller one at its end."""
     full, rest = divmod(extent, size)
@@ -184,6 +195,38 @@ class _Depth:
     ends: bool
 
 
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Some of the rows of k of a panel: the first, how many, and how many there are in a full part."""
+
+    first: SSAValue | int
+    rows: SSAValue | int
+    size: int
+
+
+def _whole(depth: _Depth) -> _Part:
+    return _Part(0, depth.length, depth.length)
+
+
+@dataclass(frozen=True, slots=True)
+class _Strip:
+    """A panel over a block of rows, and how many columns the panel has that is copied beside it (0: none)."""
+
+    top: SSAValue
+    height: int
+    column: SSAValue
+    columns: int
+    beside: int
+
+
+def _is_long(product: _Product) -> bool:
+    """Whether there are other panels to copy between the many tiles of one, in lines of the memory where B lies."""
+    together = 1 in (product.b.row, product.b.column)
+    return (
+        together and product.m >= _AHEAD * product.tile.rows and product.n > product.tile.vectors * product.tile.lanes
+    )
+
+
 class _Expansion:
     """Loops over the tiles of one product."""
 
@@ -193,6 +236,7 @@ class _Expansion:
         long = product.finish is not None and product.finish[0].length > _WRITTEN_OUT and product.tile.rows > 1
         live = product.packed if product.k and product.n and product.m else 0
         self._at_once = product.m > product.row_block  # panels that are read once are made one by one, and stay in L1
+        self._ahead = live >= 1 and not self._at_once and _is_long(product)
         self._packed = self._scratch() if live >= 1 else None
         self._packed_rows = self._scratch_of_rows() if live >= 2 else None
         self._aside = self._allocated(buffer_type(product.c.buffer).element, product.tile.volume) if long else None
@@ -218,17 +262,19 @@ class _Expansion:
     def _scratch(self) -> Panels:
         p = self._product
         width = p.tile.vectors * p.tile.lanes
-        return self._panels_for(p.b, p.n if self._at_once else width, width, p.tile.lanes)
+        held = p.n if self._at_once else 2 * width if self._ahead else width
+        return self._panels_for(p.b, p.n, width, p.tile.lanes, held)
 
     def _scratch_of_rows(self) -> Panels:
         """Panels of the rows of A in one block, as high as a register tile."""
         p, rows = self._product, self._product.tile.rows
-        return self._panels_for(p.a, min(p.m, p.row_block), rows, rows & -rows)  # vectors of a power of two
+        height = min(p.m, p.row_block)
+        return self._panels_for(p.a, height, rows, rows & -rows, height)  # vectors of a power of two
 
-    def _panels_for(self, matrix: _Matrix, extent: int, width: int, lanes: int) -> Panels:
+    def _panels_for(self, matrix: _Matrix, extent: int, width: int, lanes: int, held: int) -> Panels:
         depth = min(self._product.k, self._product.k_block)
-        buffer = self._allocated(buffer_type(matrix.buffer).element, -(-extent // width) * width * depth)
-        return Panels(buffer, extent, width, depth, lanes)
+        buffer = self._allocated(buffer_type(matrix.buffer).element, -(-held // width) * width * depth)
+        return Panels(buffer, extent, width, depth, lanes, held)
 
     def _allocated(self, element: Attribute, size: int) -> SSAValue:
         """Scratch for so many elements, at the top of the function."""
@@ -241,46 +287,81 @@ class _Expansion:
         return op.buffer
 
     def _block_of_k(self, depth: _Depth) -> None:
-        p, b = self._product, self._b
-        if self._packed is not None and depth.length and self._at_once:
-            _, start = self._at(p.b, depth.first, b.i64(0))
-            self._pack(self._packed, p.b.buffer, start, (p.b.row, p.b.column), depth.length)
+        p = self._product
+        if self._packed is not None and self._at_once:
+            self._fill_all(self._packed, p.b, depth, self._b.i64(0), p.n)
         for rows in _blocked(p.m, p.row_block):
             with self._each(rows) as top:
+                if self._packed_rows is not None:
+                    self._fill_all(self._packed_rows, p.a.transposed(), depth, top, rows.size)
                 self._panels_of(top, rows.size, depth)
 
-    def _pack(self, panels: Panels, source: SSAValue, start: SSAValue, strides: tuple[int, int], depth: int) -> None:
-        """Copy `depth` rows of k into every panel. `strides`: of the source by k and by column."""
-        b = self._b
-        for block in _blocked(panels.extent, panels.width):
-            buffers = (buffer_type(source), buffer_type(panels.buffer))
-            copy = PanelCopy(buffers, strides, panels.width, panels.lanes, block.size)
-            with self._each(block) as column:
-                first = b.add(start, b.mul(column, strides[1]))
-                target = panels.start(b, column)
-                b.call(self._functions.name_of(copy, b), [source, first, panels.buffer, target, b.i64(depth)])
-
-    def _pack_here(self, column: SSAValue, columns: int, depth: _Depth) -> None:
-        """The panel of B that is about to be read."""
-        p = self._product
-        if self._packed is not None and depth.length and not self._at_once:
-            _, start = self._at(p.b, depth.first, column)
-            panel = replace(self._packed, extent=columns)
-            self._pack(panel, p.b.buffer, start, (p.b.row, p.b.column), depth.length)
-
     def _panels_of(self, top: SSAValue, height: int, depth: _Depth) -> None:
-        p, tile = self._product, self._product.tile
-        if self._packed_rows is not None and depth.length:
-            _, start = self._at(p.a, top, depth.first)
-            rows = replace(self._packed_rows, extent=height)
-            self._pack(rows, p.a.buffer, start, (p.a.column, p.a.row), depth.length)
-        for panel in self._panels:
-            with self._each(panel) as column:
-                self._pack_here(column, panel.size, depth)
-                for block in _blocked(height, tile.rows):
-                    with self._each(block) as row:
-                        cut = tile.cut(block.size, panel.size, narrow=not self._fixed)
-                        self._tile((top, row), column, cut, depth)
+        """The panels over a block of rows, one by one. Ahead, the next one is copied between the tiles of one."""
+        steps = _last_apart(self._panels) if self._ahead else self._panels
+        if self._ahead:
+            self._fill(self._b.i64(0), steps[0].size, depth, _whole(depth))
+        for step, following in zip_longest(steps, steps[1:]):
+            with self._each(step) as column:
+                if not self._ahead and not self._at_once:
+                    self._fill(column, step.size, depth, _whole(depth))
+                beside = following.size if self._ahead and following is not None else 0
+                self._tiles(_Strip(top, height, column, step.size, beside), depth)
+
+    def _tiles(self, strip: "_Strip", depth: _Depth) -> None:
+        b, tile = self._b, self._product.tile
+        following = b.add(strip.column, strip.columns) if strip.beside else strip.column
+        for block in _blocked(strip.height, tile.rows):
+            cut = tile.cut(block.size, strip.columns, narrow=not self._fixed)
+            with self._each(block) as row:
+                part = self._part(row, -(-strip.height // tile.rows), depth)
+                lead = self._lead(part, following, depth) if self._ahead else None
+                self._tile((strip.top, row), strip.column, cut, depth, lead)
+                if strip.beside:
+                    self._fill(following, strip.beside, depth, part)
+
+    def _part(self, row: SSAValue, parts: int, depth: _Depth) -> _Part:
+        """What is copied beside the tile at a row: one of so many parts of k, in squares where columns lie along it."""
+        b, p = self._b, self._product
+        size = -(-depth.length // parts)
+        if p.b.row == 1:
+            size = -(-size // p.tile.lanes) * p.tile.lanes
+        first = b.mul(b.divsi(row, p.tile.rows), size)
+        return _Part(first, b.minsi(size, b.sub(b.i64(depth.length), first)), size)
+
+    def _lead(self, part: _Part, column: SSAValue, depth: _Depth) -> tuple[Lead, SSAValue]:
+        """The part of a panel as memory to ask for, and where it begins."""
+        b, p = self._b, self._product
+        width, kind = p.tile.vectors * p.tile.lanes, buffer_type(p.b.buffer)
+        _, first = self._at(p.b, b.add(depth.first, part.first), column)
+        if p.b.row == 1:
+            return Lead.over(kind, (width, part.size), p.b.column, p.tile.lanes, depth.length), first
+        return Lead.over(kind, (part.size, width), p.b.row, p.tile.lanes, depth.length), first
+
+    def _fill_all(self, panels: Panels, matrix: _Matrix, depth: _Depth, first: SSAValue, extent: int) -> None:
+        """Copy `extent` columns from the first on; the rows of the matrix go along k."""
+        for block in _blocked(extent, panels.width):
+            with self._each(block) as column:
+                self._copy(panels, matrix, depth, (first, column), block.size, _whole(depth))
+
+    def _fill(self, column: SSAValue, columns: int, depth: _Depth, part: _Part) -> None:
+        """Copy a part of the panel of B at a column, where there are panels."""
+        if self._packed is not None:
+            self._copy(self._packed, self._product.b, depth, (self._b.i64(0), column), columns, part)
+
+    def _copy(
+        self, panels: Panels, matrix: _Matrix, depth: _Depth, columns: tuple[SSAValue, SSAValue], live: int, part: _Part
+    ) -> None:
+        """Copy a part of a panel. `columns`: the first of all panels in the matrix, that of this one from there on."""
+        b = self._b
+        if not depth.length:
+            return
+        buffers = (buffer_type(matrix.buffer), buffer_type(panels.buffer))
+        copy = PanelCopy(buffers, (matrix.row, matrix.column), panels.width, panels.lanes, live)
+        _, source = self._at(matrix, b.add(depth.first, part.first), b.add(*columns))
+        target = b.add(panels.start(b, columns[1]), b.mul(part.first, panels.width))
+        arguments = [matrix.buffer, source, panels.buffer, target, b.index(part.rows)]
+        b.call(self._functions.name_of(copy, b), arguments)
 
     @property
     def _fixed(self) -> bool:
@@ -296,7 +377,14 @@ class _Expansion:
         with self._b.for_(blocks.first, blocks.first + blocks.count * blocks.size, blocks.size) as loop:
             yield loop.index
 
-    def _tile(self, rows: tuple[SSAValue, SSAValue], column: SSAValue, tile: Tile, depth: _Depth) -> None:
+    def _tile(
+        self,
+        rows: tuple[SSAValue, SSAValue],
+        column: SSAValue,
+        tile: Tile,
+        depth: _Depth,
+        lead: tuple[Lead, SSAValue] | None,
+    ) -> None:
         """The tile at a row of a block (its first row, and the row within) and a column."""
         p, b = self._product, self._b
         row = b.add(*rows)
@@ -313,10 +401,12 @@ class _Expansion:
             start=p.start if depth.starts else None,
             finish=p.finish if depth.ends else None,
             aside=buffer_type(self._aside) if self._aside is not None and depth.ends and tile.rows > 1 else None,
+            lead=None if lead is None else lead[0],
         )
         arguments = [left, left_index, right, right_index, *self._at(p.c, row, column)]
         arguments += [b.i64(depth.length), row, column, *kernel.captured()]
         arguments += [] if kernel.aside is None or self._aside is None else [self._aside]
+        arguments += [] if lead is None else [p.b.buffer, lead[1]]
         if self._is_single():
             kernel.write(b, arguments)
         else:
@@ -334,8 +424,7 @@ class _Expansion:
         p, b = self._product, self._b
         if self._packed is None:
             return (*self._at(p.b, depth.first, column), (p.b.row, p.b.column))
-        start = self._packed.start(b, column) if self._at_once else b.i64(0)
-        return self._packed.buffer, start, (self._packed.width, 1)
+        return self._packed.buffer, self._packed.start(b, column), (self._packed.width, 1)
 
     def _is_single(self) -> bool:
         p = self._product

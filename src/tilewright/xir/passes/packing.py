@@ -15,17 +15,22 @@ __all__ = ["PanelCopy", "Panels", "transposed"]
 
 @dataclass(frozen=True, slots=True)
 class Panels:
-    """Panels of `width` of `extent` columns and `depth` rows of k in `buffer`; zeros fill the last one up."""
+    """Panels of `width` of `extent` columns and `depth` rows of k in `buffer`; zeros fill the last one up.
+
+    `held`: of how many columns they are kept at a time; a panel takes the place of the one so many columns before it.
+    """
 
     buffer: SSAValue
     extent: int
     width: int
     depth: int
     lanes: int
+    held: int
 
     def start(self, b: XirBuilder, column: SSAValue) -> SSAValue:
         """The index of the first element of the panel that begins with this column."""
-        return b.mul(column, self.depth)
+        place = column if self.held >= self.extent else b.remsi(column, self.held)
+        return b.mul(place, self.depth)
 
 
 @dataclass(frozen=True, slots=True)

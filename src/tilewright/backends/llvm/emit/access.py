@@ -152,6 +152,11 @@ def _line_offset(cx: Emitter, op: Operation) -> None:
     cx.define(offset.result, f.lshr(short, constant(I64, element.size_bytes.bit_length() - 1)))
 
 
+def _prefetch(cx: Emitter, op: Operation) -> None:
+    ahead = cast(ops.PrefetchOp, op)
+    cx.f.prefetch(cx.f.address(cx.value(ahead.buffer), cx.value(ahead.index), _element(ahead.buffer)))
+
+
 def _scatter(cx: Emitter, op: Operation) -> None:
     scatter = cast(ops.ScatterOp, op)
     scheduled, value = cx.schedule.accesses[op], cx.value(scatter.value)
@@ -244,6 +249,7 @@ ACCESS: Rules = MappingProxyType(
         ops.GatherOp: _gather,
         ops.StoreOp: _store,
         ops.LineOffsetOp: _line_offset,
+        ops.PrefetchOp: _prefetch,
         ops.ScatterOp: _scatter,
         ops.AtomicOp: _atomic,
     }
