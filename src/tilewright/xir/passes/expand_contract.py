@@ -10,9 +10,10 @@ from xdsl.ir import Attribute, SSAValue
 from tilewright.xir import ops
 from tilewright.xir.builder import XirBuilder
 from tilewright.xir.ops import AllocOp, ContractOp, FuncOp
-from tilewright.xir.passes.bodies import Body, body_of
+from tilewright.xir.passes.filling import Filling, PanelFill
 from tilewright.xir.passes.microkernel import Microkernel, Tile
-from tilewright.xir.passes.packing import PanelCopy, Panels
+from tilewright.xir.passes.packing import PanelCopy, Panels, PanelShape
+from tilewright.xir.passes.products import Matrix, Operand, Product, oriented, product_of
 from tilewright.xir.rewrite import erase, function_of, root_of
 from tilewright.xir.types import buffer_type
 
@@ -27,7 +28,8 @@ class ExpandContract:
 
     Ensures: no `xir.contract` is left; every element of C is the same chain of fused multiply-adds in k order.
     Rewrites: a contract -> loops over blocks of k, column panels and row blocks around one register tile, whose
-    accumulators are SSA values over a rolled k loop; B, or both, go through packed panels where asked. Tiles at the
+    accumulators are SSA values over a rolled k loop; B, or both, go through packed panels where asked, and what has no
+    buffer is computed into them. Tiles at the
     right and lower edge are smaller ones of their own, the last vector masked. A product of more than one tile calls
     its tiles as internal functions, shared by equal products. Between blocks of k the sums lie in C.
     Declines: nothing.
@@ -41,101 +43,20 @@ class ExpandContract:
         for op in found:
             builder = XirBuilder(root_of(op))
             with builder.before(op):
-                _Expansion(builder, functions, _oriented(_product(op))).write()
+                _Expansion(builder, functions, oriented(product_of(op))).write()
             erase(op)
         return len(found)
 
 
-@dataclass(frozen=True, slots=True)
-class _Matrix:
-    buffer: SSAValue
-    index: SSAValue
-    row: int
-    column: int
-
-    def transposed(self) -> "_Matrix":
-        return _Matrix(self.buffer, self.index, self.column, self.row)
-
-
-@dataclass(frozen=True, slots=True)
-class _Product:
-    """A is m by k, B is k by n, C is m by n; vectors run along n."""
-
-    a: _Matrix
-    b: _Matrix
-    c: _Matrix
-    m: int
-    n: int
-    k: int
-    tile: Tile
-    from_zero: bool
-    k_block: int
-    row_block: int
-    packed: int
-    unsigned: tuple[bool, bool]
-    folds: tuple[tuple[int, int, int], ...]
-    start: tuple[Body, Body] | None
-    finish: tuple[Body, Body] | None
-
-    @property
-    def has_bodies(self) -> bool:
-        return self.start is not None or self.finish is not None
-
-    def transposed(self) -> "_Product":
-        """C' = B' A': the same products, with vectors along the rows of C."""
-        a, b, c = self.b.transposed(), self.a.transposed(), self.c.transposed()
-        folds = tuple((extent, b_step, a_step) for extent, a_step, b_step in self.folds)
-        return replace(self, a=a, b=b, c=c, m=self.n, n=self.m, unsigned=self.unsigned[::-1], folds=folds)
-
-
-def _product(op: ContractOp) -> _Product:
-    m, n, k = (extent.data for extent in op.extents)
-    strides = [stride.data for stride in op.strides]
-    rows, columns, lanes = (entry.data for entry in op.tile)
-    k_block, row_block, packed = (entry.data for entry in op.blocking)
-    a, b, c = (
-        _Matrix(op.operands[2 * which], op.operands[2 * which + 1], strides[2 * which], strides[2 * which + 1])
-        for which in range(3)
-    )
-    start = _pair(body_of(op.start), body_of(op.start_tail))
-    finish = _pair(body_of(op.finish), body_of(op.finish_tail))
-    tile = Tile(rows, columns, lanes)
-    blocks = (k_block or max(k, 1), row_block or max(m, 1), packed)
-    signs = (False, False) if op.unsigned is None else tuple(bool(each) for each in op.unsigned)
-    return _Product(a, b, c, m, n, k, tile, bool(op.from_zero), *blocks, (signs[0], signs[1]), op.steps, start, finish)
-
-
-def _pair(whole: Body | None, tail: Body | None) -> tuple[Body, Body] | None:
-    """The bodies for full vectors and for the last one; one stands for both when the other is missing."""
-    first, second = whole or tail, tail or whole
-    return None if first is None or second is None else (first, second)
-
-
-def _oriented(product: _Product) -> _Product:
-    """The orientation whose vectors lie in memory as they are: B counts more than C, which is touched once.
-
-    Packing and bodies fix the orientation that was asked for.
-    """
-    if product.packed or product.has_bodies:
-        return product
-    return max(product, product.transposed(), key=_contiguity)
-
-
-def _contiguity(product: _Product) -> int:
-    if product.n == 1:
-        return -1
-    return 2 * (product.b.column <= 1) + (product.c.column == 1)
-
-
 class _Functions:
-    """The tiles and the copies of panels that exist as functions of a module."""
+    """The tiles, and the copies and computations of panels, that exist as functions of a module."""
 
     def __init__(self, module: ModuleOp) -> None:
         self._module = module
-        self._names: dict[Microkernel | PanelCopy, str] = {}
+        self._names: dict[Microkernel | PanelCopy | PanelFill, str] = {}
         self._taken = {op.sym_name.data for op in module.body.block.ops if isinstance(op, FuncOp | ops.KernelOp)}
 
-    def name_of(self, body: Microkernel | PanelCopy, builder: XirBuilder) -> str:
+    def name_of(self, body: Microkernel | PanelCopy | PanelFill, builder: XirBuilder) -> str:
         """The function that does this, written at its first use."""
         name = self._names.get(body)
         if name is None:
@@ -148,7 +69,7 @@ class _Functions:
         self._taken.add(name)
         return name
 
-    def _write(self, name: str, body: Microkernel | PanelCopy, builder: XirBuilder) -> None:
+    def _write(self, name: str, body: Microkernel | PanelCopy | PanelFill, builder: XirBuilder) -> None:
         function = FuncOp(name, body.argument_types())
         function.location = builder.place
         top = self._module.body.block
@@ -184,17 +105,20 @@ class _Depth:
     ends: bool
 
 
+_Placed = tuple[SSAValue, SSAValue, tuple[int, int]]
+
+
 class _Expansion:
     """Loops over the tiles of one product."""
 
-    def __init__(self, builder: XirBuilder, functions: _Functions, product: _Product) -> None:
+    def __init__(self, builder: XirBuilder, functions: _Functions, product: Product) -> None:
         self._b, self._functions, self._product = builder, functions, product
         self._panels = _blocked(product.n, product.tile.vectors * product.tile.lanes)
         long = product.finish is not None and product.finish[0].length > _WRITTEN_OUT and product.tile.rows > 1
-        live = product.packed if product.k and product.n and product.m else 0
+        packs_a, packs_b = product.packs
         self._at_once = product.m > product.row_block  # panels that are read once are made one by one, and stay in L1
-        self._packed = self._scratch() if live >= 1 else None
-        self._packed_rows = self._scratch_of_rows() if live >= 2 else None
+        self._packed = self._scratch() if packs_b else None
+        self._packed_rows = self._scratch_of_rows() if packs_a else None
         self._aside = self._allocated(buffer_type(product.c.buffer).element, product.tile.volume) if long else None
 
     def write(self) -> None:
@@ -225,9 +149,11 @@ class _Expansion:
         p, rows = self._product, self._product.tile.rows
         return self._panels_for(p.a, min(p.m, p.row_block), rows, rows & -rows)  # vectors of a power of two
 
-    def _panels_for(self, matrix: _Matrix, extent: int, width: int, lanes: int) -> Panels:
+    def _panels_for(self, operand: Operand, extent: int, width: int, lanes: int) -> Panels:
+        """Of elements as they lie; computed ones are of C's type."""
+        source = self._product.c if isinstance(operand, Filling) else operand
         depth = min(self._product.k, self._product.k_block)
-        buffer = self._allocated(buffer_type(matrix.buffer).element, -(-extent // width) * width * depth)
+        buffer = self._allocated(buffer_type(source.buffer).element, -(-extent // width) * width * depth)
         return Panels(buffer, extent, width, depth, lanes)
 
     def _allocated(self, element: Attribute, size: int) -> SSAValue:
@@ -243,37 +169,41 @@ class _Expansion:
     def _block_of_k(self, depth: _Depth) -> None:
         p, b = self._product, self._b
         if self._packed is not None and depth.length and self._at_once:
-            _, start = self._at(p.b, depth.first, b.i64(0))
-            self._pack(self._packed, p.b.buffer, start, (p.b.row, p.b.column), depth.length)
+            self._pack(self._packed, p.b, b.i64(0), depth)
         for rows in _blocked(p.m, p.row_block):
             with self._each(rows) as top:
                 self._panels_of(top, rows.size, depth)
 
-    def _pack(self, panels: Panels, source: SSAValue, start: SSAValue, strides: tuple[int, int], depth: int) -> None:
-        """Copy `depth` rows of k into every panel. `strides`: of the source by k and by column."""
+    def _pack(self, panels: Panels, source: Operand, start: SSAValue, depth: _Depth) -> None:
+        """Fill every panel with one block of k, from column `start` on. Columns of A are its rows."""
         b = self._b
         for block in _blocked(panels.extent, panels.width):
-            buffers = (buffer_type(source), buffer_type(panels.buffer))
-            copy = PanelCopy(buffers, strides, panels.width, panels.lanes, block.size)
+            shape = PanelShape(panels.width, panels.lanes, block.size)
             with self._each(block) as column:
-                first = b.add(start, b.mul(column, strides[1]))
-                target = panels.start(b, column)
-                b.call(self._functions.name_of(copy, b), [source, first, panels.buffer, target, b.i64(depth)])
+                body, arguments = self._filled(shape, source, panels, (depth.first, b.add(start, column)))
+                rest = arguments[2:]
+                arguments = [*arguments[:2], panels.buffer, panels.start(b, column), b.i64(depth.length), *rest]
+                b.call(self._functions.name_of(body, b), arguments)
+
+    def _filled(
+        self, shape: PanelShape, source: Operand, panels: Panels, at: tuple[SSAValue, SSAValue]
+    ) -> tuple[PanelCopy | PanelFill, list[SSAValue]]:
+        """What fills a panel from (k, column) on, with its arguments but for the panel itself and the depth."""
+        if isinstance(source, Filling):
+            return PanelFill(source, buffer_type(panels.buffer), shape), [*at, *source.captured()]
+        buffers = (buffer_type(source.buffer), buffer_type(panels.buffer))
+        return PanelCopy(buffers, (source.row, source.column), shape), [*self._at(source, *at)]
 
     def _pack_here(self, column: SSAValue, columns: int, depth: _Depth) -> None:
         """The panel of B that is about to be read."""
-        p = self._product
         if self._packed is not None and depth.length and not self._at_once:
-            _, start = self._at(p.b, depth.first, column)
-            panel = replace(self._packed, extent=columns)
-            self._pack(panel, p.b.buffer, start, (p.b.row, p.b.column), depth.length)
+            self._pack(replace(self._packed, extent=columns), self._product.b, column, depth)
 
     def _panels_of(self, top: SSAValue, height: int, depth: _Depth) -> None:
         p, tile = self._product, self._product.tile
         if self._packed_rows is not None and depth.length:
-            _, start = self._at(p.a, top, depth.first)
-            rows = replace(self._packed_rows, extent=height)
-            self._pack(rows, p.a.buffer, start, (p.a.column, p.a.row), depth.length)
+            rows = p.a if isinstance(p.a, Filling) else p.a.transposed()
+            self._pack(replace(self._packed_rows, extent=height), rows, top, depth)
         for panel in self._panels:
             with self._each(panel) as column:
                 self._pack_here(column, panel.size, depth)
@@ -322,26 +252,30 @@ class _Expansion:
         else:
             b.call(self._functions.name_of(kernel, b), arguments)
 
-    def _left(self, rows: tuple[SSAValue, SSAValue], depth: _Depth) -> tuple[SSAValue, SSAValue, tuple[int, int]]:
+    def _left(self, rows: tuple[SSAValue, SSAValue], depth: _Depth) -> _Placed:
         """A at a row of tiles: its buffer, the index of its first element, strides by row and by k."""
-        p, b = self._product, self._b
-        if self._packed_rows is None:
-            return (*self._at(p.a, b.add(*rows), depth.first), (p.a.row, p.a.column))
-        return self._packed_rows.buffer, self._packed_rows.start(b, rows[1]), (1, self._packed_rows.width)
+        a, panels = self._product.a, self._packed_rows
+        if panels is not None:
+            return panels.buffer, panels.start(self._b, rows[1]), (1, panels.width)
+        return self._in_place(a, self._b.add(*rows), depth.first)
 
-    def _right(self, column: SSAValue, depth: _Depth) -> tuple[SSAValue, SSAValue, tuple[int, int]]:
+    def _right(self, column: SSAValue, depth: _Depth) -> _Placed:
         """B at a panel: its buffer, the index of its first element, strides by k and by column."""
-        p, b = self._product, self._b
-        if self._packed is None:
-            return (*self._at(p.b, depth.first, column), (p.b.row, p.b.column))
-        start = self._packed.start(b, column) if self._at_once else b.i64(0)
-        return self._packed.buffer, start, (self._packed.width, 1)
+        panels = self._packed
+        if panels is not None:
+            return panels.buffer, panels.start(self._b, column) if self._at_once else self._b.i64(0), (panels.width, 1)
+        return self._in_place(self._product.b, depth.first, column)
+
+    def _in_place(self, operand: Operand, row: SSAValue, column: SSAValue) -> _Placed:
+        """An operand without panels. Where it would be computed there are no products, and nothing is read."""
+        source = self._product.c if isinstance(operand, Filling) else operand
+        return (*self._at(source, row, column), (source.row, source.column))
 
     def _is_single(self) -> bool:
         p = self._product
         return p.m <= p.tile.rows and p.n <= p.tile.vectors * p.tile.lanes and p.k <= p.k_block
 
-    def _at(self, matrix: _Matrix, row: SSAValue, column: SSAValue) -> tuple[SSAValue, SSAValue]:
+    def _at(self, matrix: Matrix, row: SSAValue, column: SSAValue) -> tuple[SSAValue, SSAValue]:
         """The buffer, and the index of the element at (row, column)."""
         offset = self._b.add(self._b.mul(row, matrix.row), self._b.mul(column, matrix.column))
         return matrix.buffer, self._b.add(matrix.index, offset)
