@@ -154,7 +154,7 @@ class ControlBuilder(Insertion):
 
     def contract(
         self,
-        operands: Sequence[SSAValue],
+        operands: Sequence[SSAValue | None],
         extents: tuple[int, int, int],
         strides: tuple[int, int, int, int, int, int],
         tile: tuple[int, int, int],
@@ -163,11 +163,13 @@ class ControlBuilder(Insertion):
         blocking: tuple[int, int, int] = (0, 0, 0),
         unsigned: tuple[bool, bool] = (False, False),
         folds: Sequence[tuple[int, int, int]] = (),
+        turned: tuple[bool, bool] = (False, False),
     ) -> ops.ContractOp:
         """See `ContractOp`; its bodies are empty and may be filled."""
         op = ops.ContractOp(
-            operands, extents, strides, tile, from_zero=from_zero, blocking=blocking, unsigned=unsigned, folds=folds
-        )
+            operands, extents, strides, tile,
+            from_zero=from_zero, blocking=blocking, unsigned=unsigned, folds=folds, turned=turned,
+        )  # fmt: skip
         return self.insert(op)
 
     def barrier(self) -> None:

@@ -31,7 +31,7 @@ def written_regions(op: Operation) -> set[Region]:
         case ops.AtomicOp():
             return {region_of(op.operands[0])}
         case ops.ContractOp():
-            return {region_of(op.operands[4])}
+            return {region_of(op.c)}
         case ops.CallOp():
             return {region_of(value) for value in op.operands if isinstance(value.type, BufferType)}
         case ops.BarrierOp():

@@ -251,17 +251,37 @@ def _contract(op: Operation) -> Iterator[Fault]:
         return
     if any(extent > 1 and stride == 0 for extent, stride in zip((m, n), strides[4:], strict=True)):
         yield "contract-overlap", f"elements of c share a place: extents {m}x{n}, strides {strides[4:]}"
-    if contract.steps and (any(entry.data for entry in contract.blocking) or min(map(min, contract.steps)) < 0):
+    panels = any(entry.data for entry in contract.blocking) or any(side.body.blocks for side in contract.sides)
+    if contract.steps and (panels or min(map(min, contract.steps)) < 0):
         yield "contract-folds", f"folds {contract.steps}, blocking {[entry.data for entry in contract.blocking]}"
         return
     extents, a_steps, b_steps = zip(*contract.steps, strict=True) if contract.steps else ((), (), ())
-    for which, buffer, shape, steps in (
-        ("a", 0, (m, k, *extents), a_steps), ("b", 2, (k, n, *extents), b_steps), ("c", 4, (m, n), ()),
-    ):  # fmt: skip
-        yield from _index(op, op.operands[buffer + 1])
-        moves = (strides[buffer], strides[buffer + 1], *steps)
-        yield from _in_bounds(which, op.operands[buffer], op.operands[buffer + 1], shape, moves)
-    yield from _contract_elements(op)
+    for which, place, buffer, index, shape, steps in (
+        ("a", 0, contract.a, contract.a_index, (m, k, *extents), a_steps),
+        ("b", 2, contract.b, contract.b_index, (k, n, *extents), b_steps),
+        ("c", 4, contract.c, contract.c_index, (m, n), ()),
+    ):
+        if buffer is not None and index is not None:
+            yield from _index(op, index)
+            yield from _in_bounds(which, buffer, index, shape, (strides[place], strides[place + 1], *steps))
+    for which, side in zip("ab", contract.sides, strict=True):
+        yield from _contract_operand(which, side, k, contract.blocking.data[0].data)
+    yield from _contract_elements(contract)
+
+
+def _contract_operand(which: str, side: ops.Side, k: int, k_block: int) -> Iterator[Fault]:
+    """An operand lies in a buffer, or has bodies that compute its panels."""
+    computed = bool(side.body.blocks)
+    if computed == (side.buffer is not None) or (side.buffer is None) != (side.index is None):
+        yield "contract-operand", f"{which} {'has a buffer and a body' if computed else 'has neither buffer nor body'}"
+        return
+    for body, count, wanted in ((side.body, 2, computed), (side.tail, 3, computed and not side.turned)):
+        given = [argument.type for block in body.blocks for argument in block.args]
+        if given != ([I64] * count if wanted else []) or bool(body.blocks) != wanted:
+            yield "contract-operand", f"a body of {which} takes {_shown(given)}"
+    shortest = k % k_block or k_block if k_block and k_block < k else k
+    if side.turned and 0 < shortest < side.lanes:
+        yield "contract-operand", f"{which} is turned in squares of {side.lanes}, and a block of k has {shortest}"
 
 
 def _in_bounds(
@@ -276,8 +296,9 @@ def _in_bounds(
         yield "contract-bounds", f"{which} covers {first}..{last} of {extent} elements"
 
 
-def _contract_elements(op: Operation) -> Iterator[Fault]:
-    a, b, c = (cast(BufferType, op.operands[position].type).element for position in (0, 2, 4))
+def _contract_elements(op: ops.ContractOp) -> Iterator[Fault]:
+    c = buffer_type(op.c).element
+    a, b = (c if buffer is None else buffer_type(buffer).element for buffer in (op.a, op.b))
     family = AnyFloat | IntegerType if isinstance(c, AnyFloat) else IntegerType
     if (isinstance(c, AnyFloat) and bits(c) < 32) or not all(isinstance(kind, family) for kind in (a, b)):
         yield "contract-elements", f"{a} times {b} into {c}"

@@ -118,16 +118,18 @@ def _ending(block: Block, owner: Operation) -> Iterator[Fault]:
     if isinstance(owner, ops.FuncOp):
         return
     given = _types(last.operands)
-    wanted_types = _yielded_types(owner)
+    wanted_types = _yielded_types(block, owner)
     if given != wanted_types:
         yield "yield-types", f"{owner.name} gives ({_shown(wanted_types)}), its body ends with ({_shown(given)})"
 
 
-def _yielded_types(owner: Operation) -> list[Attribute]:
-    """What a body must end with: the results of its owner, or one vector of columns for the bodies of a contraction."""
+def _yielded_types(block: Block, owner: Operation) -> list[Attribute]:
+    """What a body must end with: the results of its owner, or one vector for the bodies of a contraction."""
     if not isinstance(owner, ops.ContractOp):
         return _types(owner.results)
-    return [vector_of(buffer_type(owner.c).element, owner.tile.data[2].data)]
+    a, b = owner.sides
+    of_a = block.parent in (a.body, a.tail)
+    return [vector_of(buffer_type(owner.c).element, a.lanes if of_a else b.lanes)]
 
 
 def _types(values: Iterable[SSAValue]) -> list[Attribute]:

@@ -58,8 +58,9 @@ xir.kernel "k" tasks #builtin.int<1> {{
   %zero = arith.constant 0 : i64
   "xir.contract"(%a, %zero, %b, %zero, %c, %zero) <{{
     extents = {_numbers(3, 6, 5)}, strides = {_numbers(5, 1, 6, 1, 6, 1)}, tile = {_numbers(2, 2, 4)},
-    blocking = {_numbers(0, 0, 0)}, from_zero = true
-  }}> ({{}}, {{}}, {{}}, {{}}) : ({BUFFER}, i64, {BUFFER}, i64, {BUFFER}, i64) -> ()
+    blocking = {_numbers(0, 0, 0)}, from_zero = true,
+    operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1>
+  }}> ({{}}, {{}}, {{}}, {{}}, {{}}, {{}}, {{}}, {{}}) : ({BUFFER}, i64, {BUFFER}, i64, {BUFFER}, i64) -> ()
   xir.return
 }}
 """

@@ -184,6 +184,12 @@ def contract_folds(b: XirBuilder):
 
 
 @breaks
+def contract_operand(b: XirBuilder):
+    operands = [None, None, *[b.block.args[0], b.i64(0)] * 2]
+    b.contract(operands, (2, 2, 2), (2, 1, 2, 1, 2, 1), (1, 1, 4), from_zero=True)
+
+
+@breaks
 def contract_overlap(b: XirBuilder):
     b.contract([b.block.args[0], b.i64(0)] * 3, (2, 2, 2), (2, 1, 2, 1, 0, 1), (1, 1, 4), from_zero=True)
 

@@ -6,6 +6,7 @@ blocks.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
@@ -14,7 +15,8 @@ from tilewright.analysis.structure import Structure
 from tilewright.analysis.windows import window_of
 from tilewright.bridge.xir.fixed import has_blocks, refuse
 from tilewright.bridge.xir.options import XirOptions
-from tilewright.bridge.xir.records import ContractPlan
+from tilewright.bridge.xir.prologues import Packed, fill_of
+from tilewright.bridge.xir.records import ContractPlan, Fill
 from tilewright.bridge.xir.sinks import Setting, Sink, sink_of, store_stride
 from tilewright.core.machine import Machine
 from tilewright.ir.ops.access import LoadOp, StoreOp
@@ -56,13 +58,14 @@ class Roles:
 class Outcome:
     """The plan of one contraction and what it asks for.
 
-    Operations that it absorbs, operands that it needs in buffers and why, innermost dimensions of buffers, disjoint
-    arguments.
+    Operations that it absorbs, operands that it needs in buffers and why, those that it computes itself, innermost
+    dimensions of buffers, disjoint arguments.
     """
 
     plan: ContractPlan
     absorbed: tuple[Operation, ...]
     kept: Mapping[SSAValue, str]
+    filled: Mapping[SSAValue, Fill]
     demands: Demands
     disjoint: frozenset[tuple[int, int]]
 
@@ -243,8 +246,49 @@ def _outcome(
         blocking=(0, 0, int(packed)),
         from_zero=_is_zero(op.c),
     )
+    fills = _fills(op, plan, (row_side, lane_side), sink, setting)
+    for value, held in ((row_side, _in_buffer(row_side, None)), (lane_side, _in_buffer(lane_side, best.lane))):
+        if isinstance(fills.get(value), Fill):
+            kept.pop(held, None)
+    plan = replace(plan, a_fill=fills.get(row_side), b_fill=fills.get(lane_side))
     reasons = {value: reason or "it lies across the lanes" for value, reason in kept.items()}
-    return Outcome(plan, sink.absorbed, reasons, demands, _assumed(direct, structure))
+    filled = {value: fill for value, fill in fills.items() if isinstance(fill, Fill)}
+    return Outcome(plan, sink.absorbed, reasons, filled, demands, _assumed(direct, structure))
+
+
+def _fills(
+    op: MmaOp, plan: ContractPlan, sides: tuple[SSAValue, SSAValue], sink: Sink, setting: Setting
+) -> dict[SSAValue, Fill | str]:
+    """How operands that are not read as they lie are computed into panels, or why not."""
+    rows, lanes = (setting.options.register_tile or (min(plan.tile[0], _ROWS), 0))[0], plan.tile[2]
+    k, extents = DimAttr.of(plan.k), {axis.dim.number: axis.extent for value in sides for axis in space_of(value).axes}
+    tiles_of = -(-_size_of(op, plan.lane) // (plan.tile[1] * lanes)), -(-_size_of(op, plan.row) // rows)
+    found: dict[SSAValue, Fill | str] = {}
+    for value, along, width, direct, passes in zip(
+        sides, (plan.row, plan.lane), (rows & -rows, lanes), (plan.a_direct, plan.b_direct), tiles_of, strict=True
+    ):
+        if direct and element_of(value) == element_of(op.c):
+            continue
+        operand = Packed(
+            value=value,
+            along=None if along is None else DimAttr.of(along),
+            k=k,
+            lanes=width,
+            times=prod(extents[dim] for dim in plan.outer),
+            passes=passes,
+            in_place=direct,
+            is_rows=value is sides[0],
+            k_block=_shortest_block(_depth(op, k), setting.options),
+            in_registers=bool(plan.folds),
+        )
+        found[value] = fill_of(op, operand, sink.op, setting)
+    return found
+
+
+def _shortest_block(depth: int, options: XirOptions) -> int:
+    """The last block of k, which may be shorter than the others."""
+    block = options.k_block or _even_split(depth, _K_BLOCK)
+    return depth % block or block if 0 < block < depth else depth
 
 
 def _outer(op: MmaOp, folded: tuple[DimAttr, ...], others: list[DimAttr], setting: Setting) -> tuple[DimAttr, ...]:
@@ -347,7 +391,7 @@ def _blocks_of(op: MmaOp, plan: ContractPlan, machine: Machine) -> "_Blocks":
     size = dtype_of(element_of(op.c)).itemsize
     rows, columns = _size_of(op, plan.row), _size_of(op, plan.lane)
     depth = _depth(op, DimAttr.of(plan.k))
-    may_pack = plan.b_direct and not _reads_narrow(op, plan)
+    may_pack = isinstance(plan.b_fill, Fill) or (plan.b_direct and not _reads_narrow(op, plan))
     blocks = _Blocks(_even_split(depth, _K_BLOCK), 0, plan.blocking[2])
     if not blocks.packed and rows <= _SKINNY:
         if size * depth * columns > 2 * machine.l2_bytes:
@@ -357,7 +401,15 @@ def _blocks_of(op: MmaOp, plan: ContractPlan, machine: Machine) -> "_Blocks":
     elif may_pack and size * depth * columns > machine.l2_bytes:
         near = size * rows * min(depth, _K_BLOCK) <= machine.l2_bytes
         blocks = replace(blocks, rows=0 if near else _ROW_BLOCK, packed=1)
-    return blocks
+    return _with_fills(blocks, plan, depth)
+
+
+def _with_fills(blocks: "_Blocks", plan: ContractPlan, depth: int) -> "_Blocks":
+    """What is computed goes through panels, whose blocks of k are long; those of A for a block of rows at a time."""
+    a, b = isinstance(plan.a_fill, Fill), isinstance(plan.b_fill, Fill)
+    if not (a or b):
+        return blocks
+    return _Blocks(_even_split(depth, _K_BLOCK), _ROW_BLOCK if a else blocks.rows, max(blocks.packed, int(b)))
 
 
 @dataclass(frozen=True)
@@ -380,7 +432,7 @@ def _skinny_blocks(rows: int, depth: int, *, may_pack: bool) -> _Blocks:
 def _tile_of(plan: ContractPlan, blocks: _Blocks, columns: int, machine: Machine) -> tuple[int, int, int]:
     """The register tile for these blocks: three vectors of panels, rows that vectors fill, few streams of B."""
     rows, vectors, lanes = plan.tile
-    if blocks.packed == 2:
+    if blocks.packed == 2 or isinstance(plan.a_fill, Fill):
         rows = min(rows, _ROWS)
     if blocks.packed and columns >= 256 and rows >= _ROWS and machine.vector_registers >= 32:
         rows, vectors = _ROWS, 3

@@ -101,8 +101,9 @@ class XirOptions:
     registers. All four need lanes along tile axes.
 
     Loops: `squares` turns what lies across the lanes in registers, `streaming` stores past the caches, `joining` has
-    neighbouring stores share a loop, `fusion` computes tiles in the fold that reads them first. None is the plan's
-    rule, which for the last two is wherever legal; `explain()` says where it was not.
+    neighbouring stores share a loop, `fusion` computes tiles in the fold that reads them first, and operands of
+    products while their panels are packed. None is the plan's rule, which for the last two is wherever legal, and for
+    operands what costs less; `explain()` says where it was not.
 
     Buffers: `recompute` says whether tiles that each of their readers could compute again are, or have a buffer; None:
     whichever the machine's figures say is cheaper.

@@ -31,6 +31,7 @@ from tilewright.ir.types import is_tile, space_of
 __all__ = ["Placement", "place_tiles"]
 
 RECOMPUTED = "recomputed where it is used"
+FILLED = "computed while its panels are packed"
 _INLINE_LIMIT = 64
 
 
@@ -109,6 +110,9 @@ def _place_contraction(placement: Placement, op: tiles.MmaOp) -> None:
     placement.assume(outcome.disjoint)
     for value, reason in outcome.kept.items():
         placement.keep(value, f"operand of a contraction: {reason}")
+    for value, fill in outcome.filled.items():
+        if not isinstance(value.owner, LoadOp):
+            placement.places[value] = Place(None, FILLED, fill.prices)
     for value, dim in outcome.demands.items():
         placement.demands.setdefault(value, dim)
     if outcome.absorbed:

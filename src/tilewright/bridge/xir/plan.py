@@ -30,7 +30,7 @@ from tilewright.bridge.xir.nests import plan_nests
 from tilewright.bridge.xir.options import PROGRAM, Element, Program, XirOptions
 from tilewright.bridge.xir.placement import Placement, place_tiles
 from tilewright.bridge.xir.prices import Prices, machine_prices, specification_prices
-from tilewright.bridge.xir.records import Caching, Decisions, LaneChoice, LimitPlan, NestPlan, Storage, stage_of
+from tilewright.bridge.xir.records import Caching, Decisions, Fill, LaneChoice, LimitPlan, NestPlan, Storage, stage_of
 from tilewright.bridge.xir.squares import turn_beforehand
 from tilewright.bridge.xir.streaming import with_streams
 from tilewright.core.codes.unsupported import NO_CANDIDATE, PLAN_CONFLICT, TOO_MANY_CANDIDATES
@@ -405,7 +405,8 @@ def _notes(space: _Space, choice: _Choice) -> Iterator[str]:
     for position, item in choice.decisions.contracts.items():
         rows, vectors, lanes = item.tile
         lane = "one column" if item.lane is None else _label(space, item.lane)
-        read = " and ".join("in place" if direct else "copied" for direct in (item.a_direct, item.b_direct))
+        sides = ((item.a_fill, item.a_direct), (item.b_fill, item.b_direct))
+        read = " and ".join(_operand_read(fill, direct=direct) for fill, direct in sides)
         line = span_of(operations[position]).line
         yield (
             f"line {line}: contraction with {rows} rows x {vectors} vectors x {lanes} lanes along {lane},"
@@ -417,6 +418,12 @@ def _notes(space: _Space, choice: _Choice) -> Iterator[str]:
             kept = "inline" if place.inline else f"buffer {place.storage}"
             prices = f" ({place.prices})" if place.prices is not None else ""
             yield f"%{number} (line {span_of(value).line}): {kept}: {place.reason}{prices}"
+
+
+def _operand_read(fill: Fill | str | None, *, direct: bool) -> str:
+    if isinstance(fill, Fill):
+        return str(fill)
+    return f"{'in place' if direct else 'copied'}{f' (not computed into panels: {fill})' if fill else ''}"
 
 
 def _cached(nest: NestPlan) -> str:

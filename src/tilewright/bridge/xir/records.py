@@ -10,6 +10,7 @@ from tilewright.ir.layout_attr import LayoutAttr
 __all__ = [
     "ContractPlan",
     "Decisions",
+    "Fill",
     "LaneChoice",
     "LimitPlan",
     "NestPlan",
@@ -137,6 +138,19 @@ class NestPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class Fill:
+    """An operand of a product that is computed while its panels are packed; `turned`: in vectors along k, which squares
+    turn. `prices` are those of a buffer, or of reading it in place, and of this.
+    """
+
+    turned: bool
+    prices: Weighed
+
+    def __str__(self) -> str:
+        return f"computed into panels{', in squares that turn it' if self.turned else ''} ({self.prices})"
+
+
+@dataclass(frozen=True, slots=True)
 class ContractPlan:
     """One contraction. `a` supplies rows and `b` the lanes, swapped from the written order when `swapped`.
 
@@ -144,7 +158,8 @@ class ContractPlan:
     into what the sink writes. `outer` dimensions become loops around it (batch, further rows, columns and contracted
     dimensions, in that order). `blocking`: length of a block of k, rows between two passes over B, how many
     operands are packed (1: B, 2: A too). `folds`: contracted dimensions around k, outermost first, over which the sums
-    stay in registers.
+    stay in registers. `a_fill`, `b_fill`: how operands are computed into panels, or why they are not; None where they
+    are read as they lie.
     """
 
     swapped: bool
@@ -161,6 +176,8 @@ class ContractPlan:
     from_zero: bool = False
     in_place: bool = False
     folds: tuple[int, ...] = ()
+    a_fill: Fill | str | None = None
+    b_fill: Fill | str | None = None
 
 
 @dataclass(frozen=True, slots=True)

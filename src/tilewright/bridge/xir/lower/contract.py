@@ -1,7 +1,7 @@
 """An `mma` as loops around one contraction, operands in place or in buffers; or as plain loops over program lanes."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.dialects.scf import YieldOp
 from xdsl.ir import Block, Operation, Region, SSAValue
@@ -13,11 +13,13 @@ from tilewright.bridge.xir.lower.context import Lowering, Val, register_type
 from tilewright.bridge.xir.lower.convert import converted
 from tilewright.bridge.xir.lower.coords import Coord
 from tilewright.bridge.xir.lower.nests import At, copy_nest, extents_of, fill_storage, run_nest
+from tilewright.bridge.xir.lower.panels import PanelBody, fill_panels
 from tilewright.bridge.xir.lower.values import coord_values, operand_value, tile_value
-from tilewright.bridge.xir.records import ContractPlan, NestPlan, Storage
+from tilewright.bridge.xir.records import ContractPlan, Fill, NestPlan, Storage
 from tilewright.ir.ops.access import LoadOp, StoreOp
 from tilewright.ir.ops.tiles import MmaOp
 from tilewright.ir.types import dtype_of, element_of, space_of, view_type
+from tilewright.xir.builder import XirBuilder
 from tilewright.xir.types import I64, scalar_of, vector_of
 
 __all__ = ["lower_contraction", "plain_loops"]
@@ -25,14 +27,23 @@ __all__ = ["lower_contraction", "plain_loops"]
 
 @dataclass(frozen=True)
 class _Matrix:
-    """One operand in memory: where it starts, and how it moves with each dimension."""
+    """One operand in memory: where it starts, and how it moves with each dimension. Without a buffer it is computed."""
 
-    buffer: SSAValue
-    start: SSAValue
+    buffer: SSAValue | None
+    start: SSAValue | None
     strides: Mapping[int, int]
 
     def stride(self, dim: int | None) -> int:
         return 0 if dim is None else self.strides.get(dim, 0)
+
+    def moved(self, b: XirBuilder, dim: int, index: SSAValue) -> "_Matrix":
+        """The part at an index of a dimension."""
+        if self.start is None:
+            return self
+        return replace(self, start=b.add(self.start, b.mul(index, b.i64(self.stride(dim)))))
+
+
+_NOWHERE = _Matrix(None, None, {})
 
 
 def lower_contraction(cx: Lowering, op: MmaOp, plan: ContractPlan) -> None:
@@ -68,10 +79,16 @@ class _Contraction:
     def sink(self) -> Operation:
         return self.cx.operations[self.plan.sink]
 
+    @property
+    def operands(self) -> tuple[SSAValue, SSAValue]:
+        """What supplies rows, and what supplies lanes."""
+        return (self.op.b, self.op.a) if self.plan.swapped else (self.op.a, self.op.b)
+
     def matrices(self) -> tuple[_Matrix, _Matrix, _Matrix]:
-        first, second = (self.op.b, self.op.a) if self.plan.swapped else (self.op.a, self.op.b)
-        a = _matrix(self.cx, first, direct=self.plan.a_direct)
-        return a, _matrix(self.cx, second, direct=self.plan.b_direct), self._target()
+        plan, (first, second) = self.plan, self.operands
+        a = _NOWHERE if isinstance(plan.a_fill, Fill) else _matrix(self.cx, first, direct=plan.a_direct)
+        b = _NOWHERE if isinstance(plan.b_fill, Fill) else _matrix(self.cx, second, direct=plan.b_direct)
+        return a, b, self._target()
 
     def _target(self) -> _Matrix:
         sink = self.sink
@@ -86,10 +103,7 @@ class _Contraction:
             return
         b = self.cx.builder
         with self.cx.loop(0, self.cx.bound_of(dims[0], self.extents[dims[0]])) as loop:
-            moved = [
-                _Matrix(item.buffer, b.add(item.start, b.mul(loop.index, b.i64(item.stride(dims[0])))), item.strides)
-                for item in matrices
-            ]
+            moved = [item.moved(b, dims[0], loop.index) for item in matrices]
             self.outer(dims[1:], moved, {**at, dims[0]: Coord(loop.index)})
 
     def _sized(self, matrices: Sequence[_Matrix], at: dict[int, Coord], dims: list[int], sizes: dict[int, int]) -> None:
@@ -121,10 +135,17 @@ class _Contraction:
         strides = (a.stride(plan.row), a.stride(plan.k), b.stride(plan.k), lane_stride, c.stride(plan.row), c_stride)
         operands = [a.buffer, a.start, b.buffer, b.start, c.buffer, c.start]
         zero = plan.from_zero and not self.split
+        fills = (plan.a_fill, plan.b_fill)
+        turned = [isinstance(fill, Fill) and fill.turned for fill in fills]
         made = self.cx.builder.contract(
             operands, sizes, strides, plan.tile, from_zero=zero, blocking=plan.blocking, unsigned=self._unsigned(),
-            folds=[(extents[dim], a.stride(dim), b.stride(dim)) for dim in plan.folds],
+            folds=[(extents[dim], a.stride(dim), b.stride(dim)) for dim in plan.folds], turned=(turned[0], turned[1]),
         )  # fmt: skip
+        target, orders = dtype_of(element_of(self.op.c)), ((plan.row, plan.k), (plan.k, plan.lane))
+        for fill, value, side, order in zip(fills, self.operands, made.sides, orders, strict=True):
+            if isinstance(fill, Fill):
+                (along,) = (dim for dim in order if (dim == plan.k) == fill.turned)
+                fill_panels(self.cx, PanelBody(value, order, along, at, target), side)
         tail = sizes[1] % plan.tile[2]
         if not zero and not plan.in_place and not self.split:
             self._bodies((made.start, made.start_tail), at, tail, self.op.c)
@@ -183,7 +204,8 @@ def _through(cx: Lowering, window: Window, value: SSAValue, source: _Matrix) -> 
     """A window of a tile in memory."""
     strides = tuple(source.stride(dim.number) for dim in space_of(window.tile).dims)
     moves = {dim.number: window.stride(dim, strides) for dim in space_of(value).dims}
-    return _Matrix(source.buffer, cx.builder.add(source.start, window.start(strides)), moves)
+    start = window.start(strides)
+    return _Matrix(source.buffer, None if source.start is None else cx.builder.add(source.start, start), moves)
 
 
 def _viewed(cx: Lowering, view: SSAValue, origin: Sequence[SSAValue], tile: SSAValue) -> _Matrix:
