@@ -410,7 +410,7 @@ def _notes(space: _Space, choice: _Choice) -> Iterator[str]:
         line = span_of(operations[position]).line
         yield (
             f"line {line}: contraction with {rows} rows x {vectors} vectors x {lanes} lanes along {lane},"
-            f" operands {read}, blocks of k, of rows, packed: {item.blocking}"
+            f" operands {read}{_in_blocks(item.blocking)}{''.join(f'; {reason}' for reason in item.why)}"
         )
     for value, number in numbers.items():
         place = choice.decisions.places.get(number)
@@ -418,6 +418,13 @@ def _notes(space: _Space, choice: _Choice) -> Iterator[str]:
             kept = "inline" if place.inline else f"buffer {place.storage}"
             prices = f" ({place.prices})" if place.prices is not None else ""
             yield f"%{number} (line {span_of(value).line}): {kept}: {place.reason}{prices}"
+
+
+def _in_blocks(blocking: tuple[int, int, int]) -> str:
+    k, rows, packed = blocking
+    along_k = f", {k} of k at a time, between which sums wait where they end" if k else ""
+    of_rows = f", {rows} rows at a time" if rows else ""
+    return f"{along_k}{of_rows}{('', ', panels of B', ', panels of A and of B')[packed]}"
 
 
 def _operand_read(fill: Fill | str | None, *, direct: bool) -> str:

@@ -176,6 +176,7 @@ class ContractPlan:
     from_zero: bool = False
     in_place: bool = False
     folds: tuple[int, ...] = ()
+    why: tuple[str, ...] = ()
     a_fill: Fill | str | None = None
     b_fill: Fill | str | None = None
 

@@ -287,7 +287,7 @@ class _Expansion:
         live: int,
         rows: tuple[_Depth, _Part],
     ) -> None:
-        """Fill a part of a block of k of one panel. `columns`: the first of all panels, and from there on that of it."""
+        """Fill a part of one panel. `columns`: the first of all panels, and from there on the first of this one."""
         b, (depth, part) = self._b, rows
         if not depth.length:
             return
