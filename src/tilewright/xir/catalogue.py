@@ -7,6 +7,7 @@ from xdsl.dialects import arith, math, scf, vector
 from xdsl.ir import Operation
 
 from tilewright.xir import ops
+from tilewright.xir.pack_op import PackOp
 
 __all__ = [
     "CASTS",
@@ -86,5 +87,5 @@ PURE: Kinds = frozenset(
 """No effect, and the same result for the same operands. Integer division is among them but may trap."""
 
 READS: Kinds = frozenset({ops.LoadOp, ops.GatherOp})
-WRITES: Kinds = frozenset({ops.StoreOp, ops.ScatterOp, ops.AtomicOp, ops.ContractOp, ops.CallOp, ops.BarrierOp})
+WRITES: Kinds = frozenset({ops.StoreOp, ops.ScatterOp, ops.AtomicOp, ops.ContractOp, PackOp, ops.CallOp, ops.BarrierOp})
 STRUCTURE: Kinds = frozenset({scf.ForOp, scf.IfOp, scf.YieldOp, ops.ReturnOp, ops.AllocOp, ops.KernelOp, ops.FuncOp})

@@ -164,11 +164,12 @@ class ControlBuilder(Insertion):
         unsigned: tuple[bool, bool] = (False, False),
         folds: Sequence[tuple[int, int, int]] = (),
         turned: tuple[bool, bool] = (False, False),
+        ready: tuple[bool, bool] = (False, False),
     ) -> ops.ContractOp:
         """See `ContractOp`; its bodies are empty and may be filled."""
         op = ops.ContractOp(
             operands, extents, strides, tile,
-            from_zero=from_zero, blocking=blocking, unsigned=unsigned, folds=folds, turned=turned,
+            from_zero=from_zero, blocking=blocking, unsigned=unsigned, folds=folds, turned=turned, ready=ready,
         )  # fmt: skip
         return self.insert(op)
 

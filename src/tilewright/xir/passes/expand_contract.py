@@ -10,10 +10,11 @@ from xdsl.ir import Attribute, SSAValue
 from tilewright.xir import ops
 from tilewright.xir.builder import XirBuilder
 from tilewright.xir.ops import AllocOp, ContractOp, FuncOp
+from tilewright.xir.pack_op import PackOp
 from tilewright.xir.passes.filling import Filling, PanelFill
 from tilewright.xir.passes.microkernel import Microkernel, Tile
 from tilewright.xir.passes.packing import PanelCopy, Panels, PanelShape
-from tilewright.xir.passes.products import Matrix, Operand, Product, oriented, product_of
+from tilewright.xir.passes.products import Matrix, Operand, Product, Ready, operand_of, oriented, product_of
 from tilewright.xir.rewrite import erase, function_of, root_of
 from tilewright.xir.types import buffer_type
 
@@ -38,12 +39,15 @@ class ExpandContract:
     name: str = "expand-contract"
 
     def apply(self, module: ModuleOp) -> int:
-        found = [op for op in module.walk() if isinstance(op, ContractOp)]
+        found = [op for op in module.walk() if isinstance(op, ContractOp | PackOp)]
         functions = _Functions(module)
         for op in found:
             builder = XirBuilder(root_of(op))
             with builder.before(op):
-                _Expansion(builder, functions, oriented(product_of(op))).write()
+                if isinstance(op, PackOp):
+                    _pack(builder, functions, op)
+                else:
+                    _Expansion(builder, functions, oriented(product_of(op))).write()
             erase(op)
         return len(found)
 
@@ -77,6 +81,20 @@ class _Functions:
         inside = XirBuilder(function.body.block, builder.place)
         body.write(inside, list(function.body.block.args))
         inside.return_()
+
+
+def _pack(b: XirBuilder, functions: _Functions, op: PackOp) -> None:
+    """One panel, by a call."""
+    k, columns, width, lanes = (entry.data for entry in op.extents)
+    shape, panel = PanelShape(width, lanes, columns), buffer_type(op.panel)
+    source = operand_of(op.side, (op.strides.data[0].data, op.strides.data[1].data), k_first=True)
+    arguments = [op.panel, op.panel_index, b.i64(k)]
+    if isinstance(source, Filling):
+        fill = PanelFill(source, panel, shape)
+        b.call(functions.name_of(fill, b), [b.i64(0), op.first, *arguments, *source.captured()])
+    else:
+        copy = PanelCopy((buffer_type(source.buffer), panel), (op.strides.data[0].data, op.strides.data[1].data), shape)
+        b.call(functions.name_of(copy, b), [source.buffer, source.index, *arguments])
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +160,8 @@ class _Expansion:
     def _scratch(self) -> Panels:
         p = self._product
         width = p.tile.vectors * p.tile.lanes
-        return self._panels_for(p.b, p.n if self._at_once else width, width, p.tile.lanes)
+        whole = self._at_once or isinstance(p.b, Ready)
+        return self._panels_for(p.b, p.n if whole else width, width, p.tile.lanes)
 
     def _scratch_of_rows(self) -> Panels:
         """Panels of the rows of A in one block, as high as a register tile."""
@@ -150,7 +169,9 @@ class _Expansion:
         return self._panels_for(p.a, min(p.m, p.row_block), rows, rows & -rows)  # vectors of a power of two
 
     def _panels_for(self, operand: Operand, extent: int, width: int, lanes: int) -> Panels:
-        """Of elements as they lie; computed ones are of C's type."""
+        """Of elements as they lie; computed ones are of C's type. Where they are ready, those."""
+        if isinstance(operand, Ready):
+            return Panels(operand.buffer, extent, width, self._product.k, lanes, operand.index)
         source = self._product.c if isinstance(operand, Filling) else operand
         depth = min(self._product.k, self._product.k_block)
         buffer = self._allocated(buffer_type(source.buffer).element, -(-extent // width) * width * depth)
@@ -168,13 +189,13 @@ class _Expansion:
 
     def _block_of_k(self, depth: _Depth) -> None:
         p, b = self._product, self._b
-        if self._packed is not None and depth.length and self._at_once:
+        if self._packed is not None and depth.length and self._at_once and not isinstance(p.b, Ready):
             self._pack(self._packed, p.b, b.i64(0), depth)
         for rows in _blocked(p.m, p.row_block):
             with self._each(rows) as top:
                 self._panels_of(top, rows.size, depth)
 
-    def _pack(self, panels: Panels, source: Operand, start: SSAValue, depth: _Depth) -> None:
+    def _pack(self, panels: Panels, source: Matrix | Filling, start: SSAValue, depth: _Depth) -> None:
         """Fill every panel with one block of k, from column `start` on. Columns of A are its rows."""
         b = self._b
         for block in _blocked(panels.extent, panels.width):
@@ -182,11 +203,12 @@ class _Expansion:
             with self._each(block) as column:
                 body, arguments = self._filled(shape, source, panels, (depth.first, b.add(start, column)))
                 rest = arguments[2:]
-                arguments = [*arguments[:2], panels.buffer, panels.start(b, column), b.i64(depth.length), *rest]
+                target = panels.start(b, column, depth.first)
+                arguments = [*arguments[:2], panels.buffer, target, b.i64(depth.length), *rest]
                 b.call(self._functions.name_of(body, b), arguments)
 
     def _filled(
-        self, shape: PanelShape, source: Operand, panels: Panels, at: tuple[SSAValue, SSAValue]
+        self, shape: PanelShape, source: Matrix | Filling, panels: Panels, at: tuple[SSAValue, SSAValue]
     ) -> tuple[PanelCopy | PanelFill, list[SSAValue]]:
         """What fills a panel from (k, column) on, with its arguments but for the panel itself and the depth."""
         if isinstance(source, Filling):
@@ -196,12 +218,13 @@ class _Expansion:
 
     def _pack_here(self, column: SSAValue, columns: int, depth: _Depth) -> None:
         """The panel of B that is about to be read."""
-        if self._packed is not None and depth.length and not self._at_once:
-            self._pack(replace(self._packed, extent=columns), self._product.b, column, depth)
+        source = self._product.b
+        if self._packed is not None and depth.length and not self._at_once and not isinstance(source, Ready):
+            self._pack(replace(self._packed, extent=columns), source, column, depth)
 
     def _panels_of(self, top: SSAValue, height: int, depth: _Depth) -> None:
         p, tile = self._product, self._product.tile
-        if self._packed_rows is not None and depth.length:
+        if self._packed_rows is not None and depth.length and not isinstance(p.a, Ready):
             rows = p.a if isinstance(p.a, Filling) else p.a.transposed()
             self._pack(replace(self._packed_rows, extent=height), rows, top, depth)
         for panel in self._panels:
@@ -256,19 +279,22 @@ class _Expansion:
         """A at a row of tiles: its buffer, the index of its first element, strides by row and by k."""
         a, panels = self._product.a, self._packed_rows
         if panels is not None:
-            return panels.buffer, panels.start(self._b, rows[1]), (1, panels.width)
+            row = rows[1] if panels.first is None else self._b.add(*rows)
+            return panels.buffer, panels.start(self._b, row, depth.first), (1, panels.width)
         return self._in_place(a, self._b.add(*rows), depth.first)
 
     def _right(self, column: SSAValue, depth: _Depth) -> _Placed:
         """B at a panel: its buffer, the index of its first element, strides by k and by column."""
         panels = self._packed
         if panels is not None:
-            return panels.buffer, panels.start(self._b, column) if self._at_once else self._b.i64(0), (panels.width, 1)
+            here = not (self._at_once or panels.first is not None)
+            start = self._b.i64(0) if here else panels.start(self._b, column, depth.first)
+            return panels.buffer, start, (panels.width, 1)
         return self._in_place(self._product.b, depth.first, column)
 
     def _in_place(self, operand: Operand, row: SSAValue, column: SSAValue) -> _Placed:
         """An operand without panels. Where it would be computed there are no products, and nothing is read."""
-        source = self._product.c if isinstance(operand, Filling) else operand
+        source = operand if isinstance(operand, Matrix) else self._product.c
         return (*self._at(source, row, column), (source.row, source.column))
 
     def _is_single(self) -> bool:

@@ -15,17 +15,22 @@ __all__ = ["PanelCopy", "PanelShape", "PanelWriter", "Panels", "transposed"]
 
 @dataclass(frozen=True, slots=True)
 class Panels:
-    """Panels of `width` of `extent` columns and `depth` rows of k in `buffer`; zeros fill the last one up."""
+    """Panels of `width` of `extent` columns and `depth` rows of k in `buffer`; zeros fill the last one up.
+
+    With a `first` element they are ready there, with all of k.
+    """
 
     buffer: SSAValue
     extent: int
     width: int
     depth: int
     lanes: int
+    first: SSAValue | None = None
 
-    def start(self, b: XirBuilder, column: SSAValue) -> SSAValue:
-        """The index of the first element of the panel that begins with this column."""
-        return b.mul(column, self.depth)
+    def start(self, b: XirBuilder, column: SSAValue, k: SSAValue) -> SSAValue:
+        """The index of the first element of the panel that begins with this column, in the block of k from `k` on."""
+        start = b.mul(column, self.depth)
+        return start if self.first is None else b.add(self.first, b.add(start, b.mul(k, self.width)))
 
 
 @dataclass(frozen=True, slots=True)
