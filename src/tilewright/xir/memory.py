@@ -3,6 +3,7 @@
 from xdsl.ir import Block, Operation, SSAValue
 
 from tilewright.xir import ops
+from tilewright.xir.pack_op import PackOp
 from tilewright.xir.types import BufferType
 
 __all__ = ["ANYTHING", "GLOBAL", "Region", "read_region", "written_regions"]
@@ -30,6 +31,8 @@ def written_regions(op: Operation) -> set[Region]:
             return {region_of(op.operands[1])}
         case ops.AtomicOp():
             return {region_of(op.operands[0])}
+        case PackOp():
+            return {region_of(op.panel)}
         case ops.ContractOp():
             return {region_of(op.c)}
         case ops.CallOp():

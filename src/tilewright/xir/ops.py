@@ -64,9 +64,10 @@ def _optional(value: SSAValue | None) -> list[SSAValue]:
 
 @irdl_op_definition
 class KernelOp(IRDLOperation):
-    """The entry, run once for every task in [0, tasks); tasks are independent.
+    """An entry, run once for every task in [0, tasks); tasks are independent.
 
-    Body arguments: the buffers in signature order, then the i64 task index.
+    Body arguments: the buffers in signature order, memory of the launch, then the i64 task index. A module may have
+    several kernels with the same arguments: each begins when all tasks of the one before are done.
     """
 
     name = "xir.kernel"
@@ -199,39 +200,6 @@ class StoreOp(IRDLOperation):
         super().__init__(
             operands=[value, buffer, index, _optional(mask)], properties={"streaming": BoolAttr.from_bool(streaming)}
         )
-
-
-@irdl_op_definition
-class PrefetchOp(IRDLOperation):
-    """Asks for the line of an element, which may lie outside of the buffer, ahead of its use. It changes nothing."""
-
-    name = "xir.prefetch"
-    buffer = operand_def(BUFFER)
-    index = operand_def(I64)
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format: ClassVar[str | None] = "$buffer `[` $index `]` attr-dict `:` type($buffer)"
-
-    def __init__(self, buffer: SSAValue, index: SSAValue):
-        super().__init__(operands=[buffer, index])
-
-
-@irdl_op_definition
-class LineOffsetOp(IRDLOperation):
-    """How many elements lie before the first one, from `index` on, whose address is a multiple of `bytes`.
-
-    It reads no memory. `bytes` is a power of two and a multiple of the element's size.
-    """
-
-    name = "xir.line_offset"
-    buffer = operand_def(BUFFER)
-    index = operand_def(I64)
-    bytes = prop_def(IntAttr)
-    result = result_def(I64)
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format: ClassVar[str | None] = "$buffer `[` $index `]` attr-dict `:` type($buffer)"
-
-    def __init__(self, buffer: SSAValue, index: SSAValue, size: int):
-        super().__init__(operands=[buffer, index], result_types=[I64], properties={"bytes": IntAttr(size)})
 
 
 @irdl_op_definition
@@ -375,7 +343,8 @@ class ContractOp(IRDLOperation):
     rows, with as many lanes as the largest power of two that divides the rows of `tile`; `right` those of B for
     (k, column), one vector of columns. Where `turned` says so for A or B, the vector runs along k instead, and no block
     of k is shorter. They are of C's type. Twins of those that are not turned take the number of lanes in use, too; the
-    other lanes that they yield mean nothing.
+    other lanes that they yield mean nothing. An operand that is `ready` lies in panels as `xir.pack` makes them, as
+    wide as the register tile, each with all of k: one after the other from its index on.
     """
 
     name = "xir.contract"
@@ -393,6 +362,7 @@ class ContractOp(IRDLOperation):
     unsigned = opt_prop_def(ArrayAttr[BoolAttr])
     folds = opt_prop_def(ArrayAttr[ArrayAttr[IntAttr]])
     turned = opt_prop_def(ArrayAttr[BoolAttr])
+    ready = opt_prop_def(ArrayAttr[BoolAttr])
     start = region_def()
     start_tail = region_def()
     finish = region_def()
@@ -415,18 +385,20 @@ class ContractOp(IRDLOperation):
         unsigned: tuple[bool, bool] = (False, False),
         folds: Sequence[tuple[int, int, int]] = (),
         turned: tuple[bool, bool] = (False, False),
+        ready: tuple[bool, bool] = (False, False),
         regions: Sequence[Region] | None = None,
     ):
         """Records in this order.
 
         `operands`: a, a_index, b, b_index, c, c_index; None for those that are computed. `extents`: rows, columns, k.
         `strides`: a_row, a_k, b_k, b_col, c_row, c_col. `tile`: register rows, column vectors, lanes. `blocking`: k
-        block, row block, how many packed. `unsigned` and `turned`: of A and of B. `folds`: extent and strides of each.
-        `regions`: the eight bodies.
+        block, row block, how many packed. `unsigned`, `turned` and `ready`: of A and of B. `folds`: extent and strides
+        of each. `regions`: the eight bodies.
         """
         properties: dict[str, Attribute | None] = {
             "unsigned": _flags(unsigned),
             "turned": _flags(turned),
+            "ready": _flags(ready),
             "folds": ArrayAttr([_ints(each) for each in folds]) if folds else None,
             "extents": _ints(extents),
             "strides": _ints(strides),
@@ -446,17 +418,19 @@ class ContractOp(IRDLOperation):
     @property
     def sides(self) -> "tuple[Side, Side]":
         """A and B."""
-        rows, lanes = self.tile.data[0].data, self.tile.data[2].data
-        flags = [False, False] if self.turned is None else list(map(bool, self.turned))
+        rows, vectors, lanes = (entry.data for entry in self.tile)
+        (a, b), (a_ready, b_ready) = _of_both(self.turned), _of_both(self.ready)
         return (
-            Side(self.a, self.a_index, self.left, self.left_tail, rows & -rows, flags[0]),
-            Side(self.b, self.b_index, self.right, self.right_tail, lanes, flags[1]),
+            Side(self.a, self.a_index, self.left, self.left_tail, rows & -rows, a, rows if a_ready else 0),
+            Side(self.b, self.b_index, self.right, self.right_tail, lanes, b, vectors * lanes if b_ready else 0),
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One operand of a contraction: where it lies, or how vectors of so many lanes of its panels are computed."""
+    """One operand of a contraction: where it lies, or how vectors of so many lanes of its panels are computed. `panels`
+    is their width where they are made already.
+    """
 
     buffer: SSAValue | None
     index: SSAValue | None
@@ -464,6 +438,7 @@ class Side:
     tail: Region
     lanes: int
     turned: bool
+    panels: int = 0
 
 
 @irdl_op_definition
@@ -485,6 +460,10 @@ class LaneIdOp(IRDLOperation):
 
     def __init__(self) -> None:
         super().__init__(result_types=[I64])
+
+
+def _of_both(flags: ArrayAttr[BoolAttr] | None) -> tuple[bool, bool]:
+    return (False, False) if flags is None else (bool(flags.data[0]), bool(flags.data[1]))
 
 
 def _flags(values: tuple[bool, bool]) -> ArrayAttr[BoolAttr] | None:

@@ -8,9 +8,10 @@ from xdsl.dialects import arith, math, scf, vector
 from xdsl.dialects.builtin import AnyFloat, FixedBitwidthType, IntegerType
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from tilewright.xir import ops
+from tilewright.xir import address_ops, ops
 from tilewright.xir.catalogue import CASTS, FLOAT_BINARY, FLOAT_UNARY, INTEGER_BINARY
 from tilewright.xir.constants import known_int, width_of
+from tilewright.xir.pack_op import PackOp
 from tilewright.xir.types import I1, I64, SPACES, BufferType, buffer_type, is_vector, lanes_of, scalar_of, vector_of
 
 __all__ = ["RULES", "Fault"]
@@ -185,7 +186,7 @@ def _store(op: Operation) -> Iterator[Fault]:
 
 
 def _line_offset(op: Operation) -> Iterator[Fault]:
-    offset = cast(ops.LineOffsetOp, op)
+    offset = cast(address_ops.LineOffsetOp, op)
     yield from _index(op, offset.index)
     size, item = offset.bytes.data, cast(FixedBitwidthType, buffer_type(offset.buffer).element).size
     if size < item or size & (size - 1):
@@ -193,7 +194,7 @@ def _line_offset(op: Operation) -> Iterator[Fault]:
 
 
 def _prefetch(op: Operation) -> Iterator[Fault]:
-    yield from _index(op, cast(ops.PrefetchOp, op).index)
+    yield from _index(op, cast(address_ops.PrefetchOp, op).index)
 
 
 def _gather(op: Operation) -> Iterator[Fault]:
@@ -238,7 +239,7 @@ def _atomic(op: Operation) -> Iterator[Fault]:
 
 def _alloc(op: Operation) -> Iterator[Fault]:
     kind = op.results[0].type
-    if not isinstance(kind, BufferType) or kind.space.data not in SPACES or kind.space.data == "global":
+    if not isinstance(kind, BufferType) or kind.space.data not in SPACES or kind.space.data in ("global", "launch"):
         yield "alloc-space", f"{op.name} gives {kind}"
 
 
@@ -251,7 +252,8 @@ def _contract(op: Operation) -> Iterator[Fault]:
         return
     if any(extent > 1 and stride == 0 for extent, stride in zip((m, n), strides[4:], strict=True)):
         yield "contract-overlap", f"elements of c share a place: extents {m}x{n}, strides {strides[4:]}"
-    panels = any(entry.data for entry in contract.blocking) or any(side.body.blocks for side in contract.sides)
+    panels = any(entry.data for entry in contract.blocking)
+    panels |= any(side.body.blocks or side.panels for side in contract.sides)
     if contract.steps and (panels or min(map(min, contract.steps)) < 0):
         yield "contract-folds", f"folds {contract.steps}, blocking {[entry.data for entry in contract.blocking]}"
         return
@@ -263,7 +265,10 @@ def _contract(op: Operation) -> Iterator[Fault]:
     ):
         if buffer is not None and index is not None:
             yield from _index(op, index)
-            yield from _in_bounds(which, buffer, index, shape, (strides[place], strides[place + 1], *steps))
+            width = contract.sides[place // 2].panels if place < 4 else 0
+            moves = (strides[place], strides[place + 1], *steps)
+            covered, moves = ((-(-(n if place else m) // width) * width * k,), (1,)) if width else (shape, moves)
+            yield from _in_bounds(which, buffer, index, covered, moves)
     for which, side in zip("ab", contract.sides, strict=True):
         yield from _contract_operand(which, side, k, contract.blocking.data[0].data)
     yield from _contract_elements(contract)
@@ -282,6 +287,23 @@ def _contract_operand(which: str, side: ops.Side, k: int, k_block: int) -> Itera
     shortest = k % k_block or k_block if k_block and k_block < k else k
     if side.turned and 0 < shortest < side.lanes:
         yield "contract-operand", f"{which} is turned in squares of {side.lanes}, and a block of k has {shortest}"
+
+
+def _pack(op: Operation) -> Iterator[Fault]:
+    pack = cast(PackOp, op)
+    k, columns, width, lanes = (entry.data for entry in pack.extents)
+    strides = (pack.strides.data[0].data, pack.strides.data[1].data)
+    if not (k >= 0 and 0 < columns <= width and lanes > 0 and width % lanes == 0) or min(strides) < 0:
+        yield "pack-shape", f"{columns} of {width} columns in vectors of {lanes}, {k} rows, strides {strides}"
+        return
+    yield from _index(op, pack.panel_index)
+    yield from _in_bounds("panel", pack.panel, pack.panel_index, (k * width,), (1,))
+    if pack.source is not None and pack.index is not None:
+        yield from _index(op, pack.index)
+        yield from _in_bounds("source", pack.source, pack.index, (k, columns), strides)
+        if buffer_type(pack.source).element != buffer_type(pack.panel).element:
+            yield "pack-elements", f"{pack.source.type} into {pack.panel.type}"
+    yield from _contract_operand("source", pack.side, k, 0)
 
 
 def _in_bounds(
@@ -358,12 +380,13 @@ RULES: Mapping[type[Operation], Rule] = MappingProxyType(
         ops.ScatterOp: _scatter,
         ops.AtomicOp: _atomic,
         ops.ScaleOp: _scale,
-        ops.LineOffsetOp: _line_offset,
-        ops.PrefetchOp: _prefetch,
+        address_ops.LineOffsetOp: _line_offset,
+        address_ops.PrefetchOp: _prefetch,
         ops.LanesOp: _lanes,
         ops.FirstLanesOp: _first_lanes,
         ops.FoldLanesOp: _fold_lanes,
         ops.ContractOp: _contract,
+        PackOp: _pack,
         ops.BarrierOp: _anything,
         ops.LaneIdOp: _lanes,
     }

@@ -13,15 +13,15 @@ from xdsl.printer import Printer
 I1 = IntegerType(1)
 I64 = IntegerType(64)
 
-SPACES = ("global", "scratch", "shared")
+SPACES = ("global", "scratch", "shared", "launch")
 
 
 @irdl_attr_definition
 class BufferType(ParametrizedAttribute, TypeAttribute):
     """`extent` elements at a base address.
 
-    Global memory belongs to the caller, scratch to one worker, shared to one group. Elements
-    are storage types: booleans are i8, unsigned integers are signless.
+    Global memory belongs to the caller, scratch to one worker, shared to one group, launch to all kernels of a module
+    in one launch. Elements are storage types: booleans are i8, unsigned integers are signless.
     """
 
     name = "xir.buffer"

@@ -11,6 +11,7 @@ from tilewright.core.diagnostics import Diagnostic
 from tilewright.core.errors import InternalError
 from tilewright.xir import ops
 from tilewright.xir.location import span_of
+from tilewright.xir.pack_op import PackOp
 from tilewright.xir.rules import RULES, Fault
 from tilewright.xir.types import buffer_type, vector_of
 
@@ -125,6 +126,8 @@ def _ending(block: Block, owner: Operation) -> Iterator[Fault]:
 
 def _yielded_types(block: Block, owner: Operation) -> list[Attribute]:
     """What a body must end with: the results of its owner, or one vector for the bodies of a contraction."""
+    if isinstance(owner, PackOp):
+        return [vector_of(buffer_type(owner.panel).element, owner.side.lanes)]
     if not isinstance(owner, ops.ContractOp):
         return _types(owner.results)
     a, b = owner.sides

@@ -60,6 +60,7 @@ class CompiledKernel:
     argument_order: for each buffer of the entry, the argument it is; unused arguments have no buffer.
     disjoint:       pairs of arguments whose overlap the code does not expect.
     wakes:          whether a launch is worth waking workers that sleep.
+    launch_bytes:   memory that all workers of a launch share, before their scratch.
     """
 
     metadata: KernelMetadata
@@ -71,6 +72,7 @@ class CompiledKernel:
     disjoint: frozenset[tuple[int, int]]
     wakes: bool = True
     code: bytes | None = None
+    launch_bytes: int = 0
 
     def object(self) -> bytes:
         """Machine code for the host. Raises ToolchainError (TW510)."""
@@ -137,6 +139,7 @@ def _compiled(
         "tasks": lowered.tasks,
         "threads": min(chosen.threads, max(1, lowered.tasks)),
         "scratch_bytes": report.schedule.scratch_bytes,
+        **({"launch_bytes": report.schedule.launch_bytes} if report.schedule.launch_bytes else {}),
         **({"vector_math": "fast"} if report.uses_fast_math else {}),
         **report.schedule.counters,
     }
@@ -158,6 +161,7 @@ def _compiled(
         scratch_bytes=report.schedule.scratch_bytes,
         disjoint=chosen.decisions.disjoint | assumed,
         wakes=chosen.wakes,
+        launch_bytes=report.schedule.launch_bytes,
     )
 
 

@@ -116,7 +116,7 @@ class _Code:
         self.threads = threads = min(compiled.threads, pool.threads, max(1, compiled.tasks))
         self._buffers = len(compiled.argument_order)
         self._in_order = _picker(compiled.argument_order)
-        self.scratch_bytes = compiled.scratch_bytes * threads
+        self.scratch_bytes = compiled.scratch_bytes * threads + compiled.launch_bytes
         self.launch_word = threads if compiled.wakes else threads | GENTLY
         self._blocks = _Blocks(partial(_block, self._buffers, (compiled.scratch_bytes, self.launch_word)))
 

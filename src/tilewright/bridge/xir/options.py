@@ -89,7 +89,8 @@ class XirOptions:
     `lanes` and `root_axis_order` (axis labels, outermost first, all of them) are searched when empty. `block_size` is
     the exact number of programs a task runs, 0 to search. `max_candidates` bounds the search, which is never
     truncated: a larger space is an error. `fold_partials` (1..16) is how many accumulators a regrouped fold uses.
-    `max_scratch_bytes` bounds the scratch of one worker; `max_operations` the emitted operations of a module.
+    `max_scratch_bytes` bounds the scratch of one worker, and the panels that programs share; `max_operations` the
+    emitted operations of a module.
 
     Tiles: `retile` lets the plan cut the work into tiles of its own where that is proved equal; a constraint on lanes
     of programs, order or block size keeps the kernel's tiles anyway. `without` names passes of it that are left out,
@@ -98,7 +99,8 @@ class XirOptions:
     Products: `packing` says how operands are read. `k_block` is how long a block of the contracted axis is, and
     `row_block` how many rows go between two passes over the operand with the lanes (both 0 for the rule; what is no
     longer than a block is one). `register_tile` is rows (1..32) and vectors (1..16), which must fit the vector
-    registers. All four need lanes along tile axes.
+    registers. All four need lanes along tile axes. `sharing` has panels of an operand packed once by a launch of its
+    own, for all programs that read them; None: where the machine's figures say that it is cheaper.
 
     Loops: `squares` turns what lies across the lanes in registers, `streaming` stores past the caches, `joining` has
     neighbouring stores share a loop, `fusion` computes tiles in the fold that reads them first, and operands of
@@ -123,6 +125,7 @@ class XirOptions:
     k_block: int = 0
     row_block: int = 0
     register_tile: tuple[int, int] | None = None
+    sharing: Use | None = None
     squares: Use | None = None
     streaming: Use | None = None
     joining: Use | None = None
@@ -150,7 +153,10 @@ class XirOptions:
         rows, vectors = self.register_tile or (1, 1)
         fits = 1 <= rows <= _ROWS and 1 <= vectors <= _VECTORS
         _require("register_tile", self.register_tile, "rows (1 to 32) and vectors (1 to 16), or None", holds=fits)
-        named = {"packing": Packing, **dict.fromkeys(("squares", "streaming", "joining", "fusion", "recompute"), Use)}
+        named = {
+            "packing": Packing,
+            **dict.fromkeys(("sharing", "squares", "streaming", "joining", "fusion", "recompute"), Use),
+        }
         for name, kind in named.items():
             choice = getattr(self, name)
             _require(name, choice, f"a {kind.__name__} or None", holds=choice is None or isinstance(choice, kind))

@@ -30,7 +30,18 @@ from tilewright.bridge.xir.nests import plan_nests
 from tilewright.bridge.xir.options import PROGRAM, Element, Program, XirOptions
 from tilewright.bridge.xir.placement import Placement, place_tiles
 from tilewright.bridge.xir.prices import Prices, machine_prices, specification_prices
-from tilewright.bridge.xir.records import Caching, Decisions, Fill, LaneChoice, LimitPlan, NestPlan, Storage, stage_of
+from tilewright.bridge.xir.records import (
+    Caching,
+    Decisions,
+    Fill,
+    LaneChoice,
+    LimitPlan,
+    NestPlan,
+    Shared,
+    Storage,
+    stage_of,
+)
+from tilewright.bridge.xir.sharing import share_panels
 from tilewright.bridge.xir.squares import turn_beforehand
 from tilewright.bridge.xir.streaming import with_streams
 from tilewright.core.codes.unsupported import NO_CANDIDATE, PLAN_CONFLICT, TOO_MANY_CANDIDATES
@@ -234,6 +245,7 @@ def _decide(space: _Space, lanes: Program | Element) -> _Choice:
     placement = Placement(space.structure, space.may_alias, asked, space.machine, forms, limits, space.options)
     place_tiles(placement)
     staged = share_homes(placement)
+    share_panels(placement, space.root, space.threads)
     memories = {storage.owner: storage for storage in memory_storages(space.structure)}
     layouts = Layouts(placement, space.machine, asked, dict(memories))
     planned = plan_nests(layouts)
@@ -405,8 +417,8 @@ def _notes(space: _Space, choice: _Choice) -> Iterator[str]:
     for position, item in choice.decisions.contracts.items():
         rows, vectors, lanes = item.tile
         lane = "one column" if item.lane is None else _label(space, item.lane)
-        sides = ((item.a_fill, item.a_direct), (item.b_fill, item.b_direct))
-        read = " and ".join(_operand_read(fill, direct=direct) for fill, direct in sides)
+        a, b = (item.a_fill, item.a_shared, item.a_direct), (item.b_fill, item.b_shared, item.b_direct)
+        read = " and ".join(_operand_read(fill, shared, direct=direct) for fill, shared, direct in (a, b))
         line = span_of(operations[position]).line
         yield (
             f"line {line}: contraction with {rows} rows x {vectors} vectors x {lanes} lanes along {lane},"
@@ -427,10 +439,14 @@ def _in_blocks(blocking: tuple[int, int, int]) -> str:
     return f"{along_k}{of_rows}{('', ', panels of B', ', panels of A and of B')[packed]}"
 
 
-def _operand_read(fill: Fill | str | None, *, direct: bool) -> str:
+def _operand_read(fill: Fill | str | None, shared: Shared | str | None, *, direct: bool) -> str:
     if isinstance(fill, Fill):
-        return str(fill)
-    return f"{'in place' if direct else 'copied'}{f' (not computed into panels: {fill})' if fill else ''}"
+        read = str(fill)
+    else:
+        read = f"{'in place' if direct else 'copied'}{f' (not computed into panels: {fill})' if fill else ''}"
+    if isinstance(shared, Shared):
+        return f"{read}, {shared}" if isinstance(fill, Fill) else f"in panels {shared}"
+    return read if shared is None else f"{read} (panels not shared: {shared})"
 
 
 def _cached(nest: NestPlan) -> str:

@@ -23,7 +23,7 @@ from tilewright.ir.ops import elementwise, regions, tiles
 from tilewright.ir.ops.access import LoadOp, StoreOp
 from tilewright.ir.types import DimAttr, dtype_of, element_of, space_of, view_type
 
-__all__ = ["Packed", "fill_of"]
+__all__ = ["Packed", "expression_of", "fill_of", "loads_of"]
 
 _LONGEST = 64  # operations of one element
 _CODE = 400  # operations of one square
@@ -90,7 +90,7 @@ def _why_no_panels(packed: Packed) -> str | None:
 
 def _why_not_elementwise(value: SSAValue) -> str | None:
     """What in the operand is no elementwise work on loads."""
-    for each in _expression(value):
+    for each in expression_of(value):
         owner = each.owner
         if not isinstance(owner, Operation):
             return "it reads a carried tile"
@@ -111,7 +111,7 @@ def _why_shared(op: Operation, value: SSAValue) -> str | None:
 
 def _why_overtaken(value: SSAValue, sink: Operation, setting: Setting) -> str | None:
     """Whether a load in it would come after a store that it must not see."""
-    for load in _loads(value):
+    for load in loads_of(value):
         overtaken = isinstance(sink, StoreOp) and sink.view is load.view
         between = setting.structure.writes_between(load, sink, load.view, may_alias=setting.may_alias)
         if overtaken or between is not None:
@@ -123,7 +123,7 @@ def _why_long(value: SSAValue) -> str | None:
     return f"it takes more than {_LONGEST} operations" if _length(value) > _LONGEST else None
 
 
-def _expression(value: SSAValue) -> Iterator[SSAValue]:
+def expression_of(value: SSAValue) -> Iterator[SSAValue]:
     """The tile and all tiles that one element of it is computed from, each once."""
     found, pending = {value}, [value]
     while pending:
@@ -136,21 +136,22 @@ def _expression(value: SSAValue) -> Iterator[SSAValue]:
             pending += fresh
 
 
-def _loads(value: SSAValue) -> list[LoadOp]:
-    return [each.owner for each in _expression(value) if isinstance(each.owner, LoadOp)]
+def loads_of(value: SSAValue) -> list[LoadOp]:
+    """The loads that it is computed from."""
+    return [each.owner for each in expression_of(value) if isinstance(each.owner, LoadOp)]
 
 
 def _computed(value: SSAValue) -> list[Operation]:
     """The elementwise operations of the expression that have all of its elements, inside of maps, too."""
     volume = space_of(value).volume
-    owners = [each.owner for each in _expression(value) if space_of(each).volume >= volume]
+    owners = [each.owner for each in expression_of(value) if space_of(each).volume >= volume]
     inner = (op for owner in owners if isinstance(owner, Operation) for op in owner.walk())
     return [op for op in inner if isinstance(op, elementwise.ElementwiseOp)]
 
 
 def _length(value: SSAValue) -> int:
     """Operations of XIR that one vector takes, roughly."""
-    return sum(_EXPENSIVE if isinstance(op, EXPENSIVE) else 1 for op in _computed(value)) + 4 * len(_loads(value))
+    return sum(_EXPENSIVE if isinstance(op, EXPENSIVE) else 1 for op in _computed(value)) + 4 * len(loads_of(value))
 
 
 # ---- prices

@@ -11,10 +11,11 @@ from xdsl.ir import Attribute, SSAValue
 from tilewright.xir import ops
 from tilewright.xir.builder import XirBuilder
 from tilewright.xir.ops import AllocOp, ContractOp, FuncOp
+from tilewright.xir.pack_op import PackOp
 from tilewright.xir.passes.filling import Filling, PanelFill
 from tilewright.xir.passes.microkernel import Lead, Microkernel, Tile
 from tilewright.xir.passes.packing import PanelCopy, Panels, PanelShape
-from tilewright.xir.passes.products import Matrix, Operand, Product, oriented, product_of
+from tilewright.xir.passes.products import Matrix, Operand, Product, Ready, operand_of, oriented, product_of
 from tilewright.xir.rewrite import erase, function_of, root_of
 from tilewright.xir.types import buffer_type
 
@@ -41,12 +42,15 @@ class ExpandContract:
     name: str = "expand-contract"
 
     def apply(self, module: ModuleOp) -> int:
-        found = [op for op in module.walk() if isinstance(op, ContractOp)]
+        found = [op for op in module.walk() if isinstance(op, ContractOp | PackOp)]
         functions = _Functions(module)
         for op in found:
             builder = XirBuilder(root_of(op))
             with builder.before(op):
-                _Expansion(builder, functions, oriented(product_of(op))).write()
+                if isinstance(op, PackOp):
+                    _pack(builder, functions, op)
+                else:
+                    _Expansion(builder, functions, oriented(product_of(op))).write()
             erase(op)
         return len(found)
 
@@ -80,6 +84,20 @@ class _Functions:
         inside = XirBuilder(function.body.block, builder.place)
         body.write(inside, list(function.body.block.args))
         inside.return_()
+
+
+def _pack(b: XirBuilder, functions: _Functions, op: PackOp) -> None:
+    """One panel, by a call."""
+    k, columns, width, lanes = (entry.data for entry in op.extents)
+    shape, panel = PanelShape(width, lanes, columns), buffer_type(op.panel)
+    source = operand_of(op.side, (op.strides.data[0].data, op.strides.data[1].data), k_first=True)
+    arguments = [op.panel, op.panel_index, b.i64(k)]
+    if isinstance(source, Filling):
+        fill = PanelFill(source, panel, shape)
+        b.call(functions.name_of(fill, b), [b.i64(0), op.first, *arguments, *source.captured()])
+    else:
+        copy = PanelCopy((buffer_type(source.buffer), panel), (op.strides.data[0].data, op.strides.data[1].data), shape)
+        b.call(functions.name_of(copy, b), [source.buffer, source.index, *arguments])
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +205,8 @@ class _Expansion:
     def _scratch(self) -> Panels:
         p = self._product
         width = p.tile.vectors * p.tile.lanes
-        held = p.n if self._at_once else width if self._ahead is None else 2 * width
+        whole = self._at_once or isinstance(p.b, Ready)
+        held = p.n if whole else width if self._ahead is None else 2 * width
         return self._panels_for(p.b, p.n, width, p.tile.lanes, held)
 
     def _scratch_of_rows(self) -> Panels:
@@ -197,7 +216,9 @@ class _Expansion:
         return self._panels_for(p.a, height, rows, rows & -rows, height)  # vectors of a power of two
 
     def _panels_for(self, operand: Operand, extent: int, width: int, lanes: int, held: int) -> Panels:
-        """Of elements as they lie; computed ones are of C's type."""
+        """Of elements as they lie; computed ones are of C's type. Where they are ready, those."""
+        if isinstance(operand, Ready):
+            return Panels(operand.buffer, extent, width, self._product.k, lanes, held, operand.index)
         source = self._product.c if isinstance(operand, Filling) else operand
         depth = min(self._product.k, self._product.k_block)
         buffer = self._allocated(buffer_type(source.buffer).element, -(-held // width) * width * depth)
@@ -215,11 +236,11 @@ class _Expansion:
 
     def _block_of_k(self, depth: _Depth) -> None:
         p = self._product
-        if self._packed is not None and self._at_once:
+        if self._packed is not None and self._at_once and not isinstance(p.b, Ready):
             self._fill_all(self._packed, p.b, self._b.i64(0), p.n, depth)
         for rows in _blocked(p.m, p.row_block):
             with self._each(rows) as top:
-                if self._packed_rows is not None:
+                if self._packed_rows is not None and not isinstance(p.a, Ready):
                     a = p.a if isinstance(p.a, Filling) else p.a.transposed()
                     self._fill_all(self._packed_rows, a, top, rows.size, depth)
                 self._panels_of(top, rows.size, depth)
@@ -268,21 +289,22 @@ class _Expansion:
         where = self._at(matrix, self._b.add(depth.first, part.first), column)
         return Lead.over(kind, shape, stride, tile.lanes, depth.length), [*where]
 
-    def _fill_all(self, panels: Panels, source: Operand, start: SSAValue, extent: int, depth: _Depth) -> None:
+    def _fill_all(self, panels: Panels, source: Matrix | Filling, start: SSAValue, extent: int, depth: _Depth) -> None:
         """Fill every panel with one block of k, from column `start` on. Columns of A are its rows."""
         for block in _blocked(extent, panels.width):
             with self._each(block) as column:
                 self._fill_one(panels, source, (start, column), block.size, (depth, _whole(depth)))
 
     def _fill(self, column: SSAValue, columns: int, depth: _Depth, part: _Part) -> None:
-        """Fill a part of the panel of B at a column, where there are panels."""
-        if self._packed is not None:
-            self._fill_one(self._packed, self._product.b, (self._b.i64(0), column), columns, (depth, part))
+        """Fill a part of the panel of B at a column, where there are panels that are not ready."""
+        source = self._product.b
+        if self._packed is not None and not isinstance(source, Ready):
+            self._fill_one(self._packed, source, (self._b.i64(0), column), columns, (depth, part))
 
     def _fill_one(
         self,
         panels: Panels,
-        source: Operand,
+        source: Matrix | Filling,
         columns: tuple[SSAValue, SSAValue],
         live: int,
         rows: tuple[_Depth, _Part],
@@ -294,12 +316,12 @@ class _Expansion:
         shape = PanelShape(panels.width, panels.lanes, live)
         at = (b.add(depth.first, part.first), b.add(*columns))
         body, (first, second, *others) = self._filled(shape, source, panels, at)
-        target = b.add(panels.start(b, columns[1]), b.mul(part.first, panels.width))
+        target = b.add(panels.start(b, columns[1], depth.first), b.mul(part.first, panels.width))
         arguments = [first, second, panels.buffer, target, b.index(part.rows), *others]
         b.call(self._functions.name_of(body, b), arguments)
 
     def _filled(
-        self, shape: PanelShape, source: Operand, panels: Panels, at: tuple[SSAValue, SSAValue]
+        self, shape: PanelShape, source: Matrix | Filling, panels: Panels, at: tuple[SSAValue, SSAValue]
     ) -> tuple[PanelCopy | PanelFill, list[SSAValue]]:
         """What fills a panel from (k, column) on, with its arguments but for the panel itself and the depth."""
         if isinstance(source, Filling):
@@ -360,18 +382,20 @@ class _Expansion:
         """A at a row of tiles: its buffer, the index of its first element, strides by row and by k."""
         a, panels = self._product.a, self._packed_rows
         if panels is not None:
-            return panels.buffer, panels.start(self._b, rows[1]), (1, panels.width)
+            row = rows[1] if panels.first is None else self._b.add(*rows)
+            return panels.buffer, panels.start(self._b, row, depth.first), (1, panels.width)
         return self._in_place(a, self._b.add(*rows), depth.first)
 
     def _right(self, column: SSAValue, depth: _Depth) -> _Placed:
         """B at a panel: its buffer, the index of its first element, strides by k and by column."""
-        if self._packed is not None:
-            return self._packed.buffer, self._packed.start(self._b, column), (self._packed.width, 1)
+        panels = self._packed
+        if panels is not None:
+            return panels.buffer, panels.start(self._b, column, depth.first), (panels.width, 1)
         return self._in_place(self._product.b, depth.first, column)
 
     def _in_place(self, operand: Operand, row: SSAValue, column: SSAValue) -> _Placed:
         """An operand without panels. Where it would be computed there are no products, and nothing is read."""
-        source = self._product.c if isinstance(operand, Filling) else operand
+        source = operand if isinstance(operand, Matrix) else self._product.c
         return (*self._at(source, row, column), (source.row, source.column))
 
     def _is_single(self) -> bool:

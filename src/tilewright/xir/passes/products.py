@@ -9,7 +9,7 @@ from tilewright.xir.passes.bodies import Body, body_of
 from tilewright.xir.passes.filling import Filling
 from tilewright.xir.passes.microkernel import Tile
 
-__all__ = ["Matrix", "Operand", "Product", "oriented", "product_of"]
+__all__ = ["Matrix", "Operand", "Product", "Ready", "operand_of", "oriented", "product_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +25,16 @@ class Matrix:
         return Matrix(self.buffer, self.index, self.column, self.row)
 
 
-Operand = Matrix | Filling
-"""What lies in memory, or is computed into panels."""
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """Panels that are made already, from `index` on."""
+
+    buffer: SSAValue
+    index: SSAValue
+
+
+Operand = Matrix | Filling | Ready
+"""What lies in memory, is computed into panels, or lies in panels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +66,7 @@ class Product:
         """Whether A, and B, go through panels."""
         live = self.m > 0 and self.n > 0 and self.k > 0
         sides = ((self.a, self.packed >= 2), (self.b, self.packed >= 1))
-        a, b = (live and (asked or isinstance(operand, Filling)) for operand, asked in sides)
+        a, b = (live and (asked or not isinstance(operand, Matrix)) for operand, asked in sides)
         return a, b
 
 
@@ -69,7 +77,7 @@ def product_of(op: ContractOp) -> Product:
     rows, columns, lanes = (entry.data for entry in op.tile)
     k_block, row_block, packed = (entry.data for entry in op.blocking)
     left, right = op.sides
-    a, b = _operand(left, (strides[0], strides[1])), _operand(right, (strides[2], strides[3]), k_first=True)
+    a, b = operand_of(left, (strides[0], strides[1])), operand_of(right, (strides[2], strides[3]), k_first=True)
     c = Matrix(op.c, op.c_index, strides[4], strides[5])
     start = _pair(body_of(op.start), body_of(op.start_tail))
     finish = _pair(body_of(op.finish), body_of(op.finish_tail))
@@ -79,7 +87,10 @@ def product_of(op: ContractOp) -> Product:
     return Product(a, b, c, m, n, k, tile, bool(op.from_zero), *blocks, (signs[0], signs[1]), op.steps, start, finish)
 
 
-def _operand(side: Side, strides: tuple[int, int], *, k_first: bool = False) -> Operand:
+def operand_of(side: Side, strides: tuple[int, int], *, k_first: bool = False) -> Operand:
+    """A matrix with these strides, or what stands for one; `k_first` says in which order bodies take coordinates."""
+    if side.buffer is not None and side.index is not None and side.panels:
+        return Ready(side.buffer, side.index)
     if side.buffer is not None and side.index is not None:
         return Matrix(side.buffer, side.index, *strides)
     whole = body_of(side.body)
@@ -108,7 +119,7 @@ def oriented(product: Product) -> Product:
 def _transposed(product: Product) -> Product | None:
     """C' = B' A': the same products, with vectors along the rows of C. None for what is computed."""
     a, b = product.a, product.b
-    if isinstance(a, Filling) or isinstance(b, Filling):
+    if not (isinstance(a, Matrix) and isinstance(b, Matrix)):
         return None
     folds = tuple((extent, b_step, a_step) for extent, a_step, b_step in product.folds)
     return replace(
@@ -118,6 +129,6 @@ def _transposed(product: Product) -> Product | None:
 
 
 def _contiguity(product: Product) -> int:
-    if product.n == 1 or isinstance(product.b, Filling):
+    if product.n == 1 or not isinstance(product.b, Matrix):
         return -1
     return 2 * (product.b.column <= 1) + (product.c.column == 1)

@@ -59,6 +59,6 @@ def test_what_speaks_against_the_others(matrices: Matrices, reason: str) -> None
 def test_a_plan_tells_them() -> None:
     text = plan(made(512, 4096, 1000), GENERIC_AVX512, threads=1).render()
     (line,) = (line for line in text.splitlines() if "contraction with" in line)
-    assert "operands in place and in place, 500 of k at a time" in line
+    assert ", 500 of k at a time, between which sums wait where they end, panels of B; " in line
     assert "; B in panels: it is 15.6 MiB, more than the second cache (1.0 MiB)" in line
     assert "; not both operands in panels: k runs along the lines of A" in line

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp, f32
 
+from tilewright.xir.address_ops import PrefetchOp
 from tilewright.xir.builder import XirBuilder
 from tilewright.xir.interp import run
-from tilewright.xir.ops import KernelOp, PrefetchOp
+from tilewright.xir.ops import KernelOp
 from tilewright.xir.passes.microkernel import Lead
 from tilewright.xir.types import I64, BufferType
 
