@@ -89,8 +89,8 @@ class XirOptions:
     `lanes` and `root_axis_order` (axis labels, outermost first, all of them) are searched when empty. `block_size` is
     the exact number of programs a task runs, 0 to search. `max_candidates` bounds the search, which is never
     truncated: a larger space is an error. `fold_partials` (1..16) is how many accumulators a regrouped fold uses.
-    `max_scratch_bytes` bounds the scratch of one worker, and the panels that programs share; `max_operations` the
-    emitted operations of a module.
+    `max_scratch_bytes` bounds the scratch of one worker, `max_shared_bytes` the panels that all programs share;
+    `max_operations` the emitted operations of a module.
 
     Tiles: `retile` lets the plan cut the work into tiles of its own where that is proved equal; a constraint on lanes
     of programs, order or block size keeps the kernel's tiles anyway. `without` names passes of it that are left out,
@@ -132,6 +132,7 @@ class XirOptions:
     fusion: Use | None = None
     recompute: Use | None = None
     max_scratch_bytes: int = 16 << 20
+    max_shared_bytes: int = 128 << 20
     max_operations: int = 10_000
     cost: CostModel | None = None
 
@@ -140,6 +141,7 @@ class XirOptions:
         _require("max_candidates", self.max_candidates, "at least 1", holds=self.max_candidates >= 1)
         _require("fold_partials", self.fold_partials, "1 to 16", holds=1 <= self.fold_partials <= 16)
         _require("max_scratch_bytes", self.max_scratch_bytes, "at least 0", holds=self.max_scratch_bytes >= 0)
+        _require("max_shared_bytes", self.max_shared_bytes, "at least 0", holds=self.max_shared_bytes >= 0)
         _require("max_operations", self.max_operations, "at least 1", holds=self.max_operations >= 1)
         width = self.lane_width
         power = width & (width - 1) == 0 and 0 <= width <= _WIDEST

@@ -61,6 +61,10 @@ class Placement:
         place = self.places.get(value)
         return place is not None and place.inline
 
+    def is_repeated(self, value: SSAValue) -> bool:
+        """Whether each reader of the tile computes it again; sums of a product in registers are computed once."""
+        return self.is_inline(value) and not isinstance(value.owner, tiles.MmaOp)
+
     def keep(self, value: SSAValue, reason: str) -> None:
         """Give the tile a buffer of its own, unless it has one."""
         if value not in self.places or self.places[value].inline:
@@ -213,7 +217,7 @@ def _weighed(placement: Placement, op: Operation, value: SSAValue) -> Place:
     """Where a tile goes that may be kept or recomputed: what is cheaper, or what was asked for."""
     structure = placement.structure
     kept, closure = structure.numbers[value], _closure(placement, value)
-    readers = {read.op: read for read in placement.reads(value)}
+    readers = {read.op: read for read in reads_of(value, placement.is_repeated)}
     packet = placement.choice.width if placement.choice.program else 0
     lanes = lanes_of(value, placement.machine, packet)
     reads = evaluations(value, readers, structure, lanes, costly=has_expensive(closure))

@@ -121,8 +121,8 @@ def _evaluated(value: SSAValue, read: Read, lanes: int, *, costly: bool) -> floa
     element for a whole row: what is cheap hides behind the row, and it waits for what is costly.
     """
     volume, point = space_of(value).volume, read.op
-    if isinstance(point, tiles.MmaOp) and read.displaced:
-        made = [point.operands[read.operand]]  # computed into panels, element by element
+    if isinstance(point, tiles.MmaOp):
+        made = [point.operands[read.operand]]  # computed element by element, where panels are packed or sums begin
     else:
         made = [other for other in (*point.results, *point.operands) if is_tile(other)]
     if isinstance(point, tiles.MapOp | tiles.ScanOp):

@@ -58,7 +58,7 @@ class _Side:
 
 def share_panels(placement: Placement, root: ParallelOp, threads: int) -> None:
     """Give panels of products to all programs, where that is legal and cheaper, or asked for."""
-    left = placement.options.max_scratch_bytes
+    left = placement.options.max_shared_bytes
     for op, plan in placement.contracts.items():
         sides = list(_sides(op, plan)) if isinstance(op, tiles.MmaOp) else []
         for side in sides:
@@ -102,8 +102,8 @@ def _shared(placement: Placement, root: ParallelOp, side: _Side, threads: int, l
     found = Shared(axes, parts, side.panels, side.width, side.depth, side.dtype, private, together)
     size = found.elements * by_name(found.dtype).itemsize
     if size > left:
-        limit = placement.options.max_scratch_bytes
-        return f"they take {size} bytes, and {left} are left of max_scratch_bytes = {limit}"
+        limit = placement.options.max_shared_bytes
+        return f"they take {size} bytes, and {left} are left of max_shared_bytes = {limit}"
     if together < private or placement.options.sharing is Use.WHEREVER_LEGAL:
         return found
     return f"{together:.0f} ns, {private:.0f} ns if each program packs"

@@ -10,10 +10,12 @@ from tilewright.bridge.xir.options import Packing, Use, XirOptions, element
 from tilewright.bridge.xir.records import ContractPlan, Fill
 from tilewright.ir.kernel import Kernel
 from tilewright.tile import (
+    ConstView1,
     ConstView2,
     View2,
     axis,
     coord,
+    exp,
     f16,
     f32,
     maximum,
@@ -140,6 +142,21 @@ def test_narrow_columns_are_converted_once_where_many_rows_read_them(rows: int, 
     item = only(halves.capture(tensor_shape(rows, 64), tensor_shape(64, 96), tensor_shape(rows, 96)), ELEMENT)
     assert isinstance(item.b_fill, Fill) == filled
     assert item.b_direct
+
+
+@tile.kernel
+def weighted(A: ConstView2[f32], B: ConstView2[f32], S: ConstView1[f32], C: View2[f32]):
+    m, n, k = axis("m", C.shape[0]), axis("n", C.shape[1]), axis("k", B.shape[0])
+    for _ in parallel(shape(1)):
+        b = B[coord(0, 0), shape(k, n)] * exp(S[coord(0), shape(k)])
+        C.at(coord(0, 0), shape(m, n)).store(mma(A[coord(0, 0), shape(m, k)], b, zeros(f32, shape(m, n))))
+
+
+def test_a_function_of_fewer_axes_has_a_buffer_and_is_not_computed_for_every_vector() -> None:
+    kernel = weighted.capture(tensor_shape(128, 64), tensor_shape(64, 96), tensor_shape(64), tensor_shape(128, 96))
+    assert isinstance(only(kernel, ELEMENT).b_fill, Fill)
+    (storage,) = planned(kernel, ELEMENT).decisions.storages.values()
+    assert storage.extents == (64,)
 
 
 @tile.kernel

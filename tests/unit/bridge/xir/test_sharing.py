@@ -99,9 +99,9 @@ def test_blocks_of_rows_must_not_cut_panels() -> None:
 
 
 def test_memory_is_bounded() -> None:
-    item = only(made("plain"), asked(max_scratch_bytes=40_000))
+    item = only(made("plain"), asked(max_shared_bytes=40_000))
     assert isinstance(item.a_shared, Shared), "32768 bytes"
-    assert re.fullmatch(r"they take \d+ bytes, and 7232 are left of max_scratch_bytes = 40000", str(item.b_shared))
+    assert re.fullmatch(r"they take \d+ bytes, and 7232 are left of max_shared_bytes = 40000", str(item.b_shared))
 
 
 def test_never_is_never() -> None:
