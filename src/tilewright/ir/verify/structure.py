@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from xdsl.ir import Block, BlockArgument, ErasedSSAValue, Operation, SSAValue
-from xdsl.traits import IsTerminator
+from xdsl.traits import IsTerminator, OpTrait
 from xdsl.utils.exceptions import DiagnosticException
 
 from tilewright.core.codes.effects import IMPURE_BODY
@@ -33,11 +33,39 @@ def check_operands(op: Operation, visible: set[SSAValue], module: Operation, fou
     return not lost
 
 
-def check_declaration(op: Operation, found: Findings) -> bool:
+class Accepted:
+    """Operations whose declarations hold, each with all that this depends on, for who verifies a module again and
+    again: what changed in any of it is asked about anew.
+    """
+
+    def __init__(self) -> None:
+        self._facts: dict[Operation, tuple[object, ...]] = {}
+
+    def holds(self, op: Operation) -> bool:
+        """Whether the operation was accepted as it is now."""
+        known = self._facts.get(op)
+        return known is not None and known == _declared(op)
+
+    def add(self, op: Operation) -> None:
+        """Remembers an accepted operation, unless its traits look at what surrounds it."""
+        if all(type(trait).verify is OpTrait.verify for trait in op.traits):
+            self._facts[op] = _declared(op)
+
+
+def _declared(op: Operation) -> tuple[object, ...]:
+    """All that a declaration speaks about."""
+    bodies = [[[arg.type for arg in block.args] for block in region.blocks] for region in op.regions]
+    kinds = [value.type for value in op.operands], [value.type for value in op.results]
+    return *kinds, bodies, dict(op.properties), dict(op.attributes), len(op.successors)
+
+
+def check_declaration(op: Operation, found: Findings, accepted: Accepted) -> bool:
     """Whether xDSL accepts the operation by itself: operand and result kinds, properties, regions.
 
     A yield in the middle of a body is left to the rule about yields.
     """
+    if accepted.holds(op):
+        return True
     if op.has_trait(IsTerminator) and op.next_op is not None:
         return True
     try:
@@ -46,6 +74,7 @@ def check_declaration(op: Operation, found: Findings) -> bool:
         reason = " ".join(str(error).split()) or type(error).__name__
         found.add(DECLARATION, op, op=op_text(op), reason=reason)
         return False
+    accepted.add(op)
     return True
 
 
