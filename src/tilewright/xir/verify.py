@@ -23,9 +23,7 @@ _TERMINATORS = frozenset({scf.YieldOp, ops.ReturnOp})
 
 def verify(module: ModuleOp) -> tuple[Diagnostic, ...]:
     """Everything wrong with `module`, in order of the text; empty for a module that passes and emitters may take."""
-    return tuple(
-        MALFORMED_XIR.at(span_of(op), rule=rule, what=what) for op, (rule, what) in _Walk(module).faults()
-    )
+    return tuple(MALFORMED_XIR.at(span_of(op), rule=rule, what=what) for op, (rule, what) in _Walk(module).faults())
 
 
 def verify_or_raise(module: ModuleOp) -> None:

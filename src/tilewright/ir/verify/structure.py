@@ -1,9 +1,9 @@
 """Rules of structure: values reach their uses, operations are TileIR and satisfy their declarations."""
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 
 from xdsl.ir import Block, BlockArgument, ErasedSSAValue, Operation, SSAValue
-from xdsl.traits import IsTerminator, OpTrait
+from xdsl.traits import IsTerminator
 from xdsl.utils.exceptions import DiagnosticException
 
 from tilewright.core.codes.effects import IMPURE_BODY
@@ -34,29 +34,30 @@ def check_operands(op: Operation, visible: set[SSAValue], module: Operation, fou
 
 
 class Accepted:
-    """Operations whose declarations hold, each with all that this depends on, for who verifies a module again and
-    again: what changed in any of it is asked about anew.
+    """Declarations that hold, by all that they speak about. Most operations of a module look like one before, and more
+    do when it is verified again after a pass.
     """
 
     def __init__(self) -> None:
-        self._facts: dict[Operation, tuple[object, ...]] = {}
+        self._looks: set[Hashable] = set()
 
-    def holds(self, op: Operation) -> bool:
-        """Whether the operation was accepted as it is now."""
-        known = self._facts.get(op)
-        return known is not None and known == _declared(op)
+    def require(self, op: Operation) -> None:
+        """Raises what xDSL says against the operation by itself. Traits, which look around it, are asked each time."""
+        look = _look(op)
+        if look not in self._looks:
+            op.verify_()
+            self._looks.add(look)
+            return
+        for trait in op.traits:
+            trait.verify(op)
 
-    def add(self, op: Operation) -> None:
-        """Remembers an accepted operation, unless its traits look at what surrounds it."""
-        if all(type(trait).verify is OpTrait.verify for trait in op.traits):
-            self._facts[op] = _declared(op)
 
-
-def _declared(op: Operation) -> tuple[object, ...]:
+def _look(op: Operation) -> Hashable:
     """All that a declaration speaks about."""
-    bodies = [[[arg.type for arg in block.args] for block in region.blocks] for region in op.regions]
-    kinds = [value.type for value in op.operands], [value.type for value in op.results]
-    return *kinds, bodies, dict(op.properties), dict(op.attributes), len(op.successors)
+    values = *(value.type for value in op.operands), None, *(value.type for value in op.results)
+    named = *op.properties.items(), None, *op.attributes.items()
+    bodies = tuple(tuple(block.arg_types for block in region.blocks) for region in op.regions)
+    return type(op), values, named, bodies, len(op.successors)
 
 
 def check_declaration(op: Operation, found: Findings, accepted: Accepted) -> bool:
@@ -64,17 +65,14 @@ def check_declaration(op: Operation, found: Findings, accepted: Accepted) -> boo
 
     A yield in the middle of a body is left to the rule about yields.
     """
-    if accepted.holds(op):
-        return True
     if op.has_trait(IsTerminator) and op.next_op is not None:
         return True
     try:
-        op.verify_()
+        accepted.require(op)
     except (DiagnosticException, ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         found.add(DECLARATION, op, op=op_text(op), reason=reason)
         return False
-    accepted.add(op)
     return True
 
 

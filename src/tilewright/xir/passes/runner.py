@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Protocol
 
-from xdsl.dialects.builtin import ModuleOp, UnknownLoc
+from xdsl.dialects.builtin import LocationAttr, ModuleOp, UnknownLoc
+from xdsl.ir import Block
 
 from tilewright.core.codes.internal import XIR_PASS_FAULT
 from tilewright.core.errors import InternalError
@@ -72,5 +73,14 @@ def _check(module: ModuleOp, name: str, *, placed: bool) -> int:
 
 def _census(module: ModuleOp) -> tuple[int, int]:
     """How many operations there are, with the module, and how many of them in functions have no place."""
-    locations = [type(op.location) for function in module.body.block.ops for op in function.walk()]
+    locations: list[type[LocationAttr]] = []
+    _add_locations(module.body.block, locations)
     return 1 + len(locations), locations.count(UnknownLoc)
+
+
+def _add_locations(block: Block, found: list[type[LocationAttr]]) -> None:
+    for op in block.ops:
+        found.append(type(op.location))
+        for region in op.regions:
+            for inner in region.blocks:
+                _add_locations(inner, found)

@@ -72,10 +72,10 @@ def lower(kernel: Kernel, plan: Plan) -> Lowered:
     cx.buffers.update(zip((arguments[i] for i in used), entry.body.block.args[:-1], strict=True))
     load_scalars(cx, (arguments[i] for i in used))
     _emit(cx, kernel, root, entry.body.block.args[-1])
-    _check_budget(kernel, plan, module)
+    count = _count_within_budget(kernel, plan, module)
     verify_or_raise(module)
     described = tuple(_argument(p, use) for p, use in zip(kernel.parameters, usages, strict=True))
-    counters = {"operations": sum(1 for _ in module.walk()), "buffers": len(cx.scratch)}
+    counters = {"operations": count, "buffers": len(cx.scratch)}
     return Lowered(module, kernel.name, plan.tasks, plan.programs, described, used, plan, counters)
 
 
@@ -103,11 +103,12 @@ def _argument(parameter: Parameter, use: Usage) -> KernelArgument:
     )
 
 
-def _check_budget(kernel: Kernel, plan: Plan, module: ModuleOp) -> None:
+def _count_within_budget(kernel: Kernel, plan: Plan, module: ModuleOp) -> int:
     count = sum(1 for _ in module.walk())
     if count > plan.options.max_operations:
         limit = plan.options.max_operations
         raise PlanError(BUDGET_EXCEEDED.at(span_of(kernel.op), count=count, limit=limit))
+    return count
 
 
 def _emit(cx: Lowering, kernel: Kernel, root: ParallelOp, task: SSAValue) -> None:
