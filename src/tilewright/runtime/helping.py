@@ -54,7 +54,7 @@ def startable(queue: deque[Task], most: int) -> tuple[list[Task], list[CodeCall]
     for place in range(most):  # by place, since a finalizer may change the queue meanwhile
         try:
             task = queue[place]
-            code = None if task.alone else task.code()
+            code = task.code()
         except (IndexError, TilewrightError):
             break
         if code is None:

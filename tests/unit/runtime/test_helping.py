@@ -138,7 +138,9 @@ def test_nobody_helps_while_the_thread_is_at_work(idle: Idle) -> None:
 
 
 def test_nothing_runs_behind_a_failure(idle: Idle) -> None:
-    idle.add(host_callback(lambda: 1 / 0), idle.short(1))
+    idle.add(host_callback(lambda: 1 / 0))
+    idle.rest()
+    idle.add(idle.short(1))
     with pytest.raises(DispatchError, match="ZeroDivisionError"):
         idle.worker.synchronize()
     idle.rest()
