@@ -56,9 +56,7 @@ class Task(ABC):
         """What it does, on the stream's thread."""
 
     def code(self) -> "CodeCall | None":
-        """The same as short machine code; None for what does anything else, or may block. Raises what would keep it from
-        running.
-        """
+        """The same as short machine code; None for what does anything else, or may block. Raises what keeps it from that."""
         return None
 
     @abstractmethod
