@@ -56,7 +56,7 @@ class Task(ABC):
         """What it does, on the stream's thread."""
 
     def code(self) -> "CodeCall | None":
-        """The same as short machine code; None for what does anything else, or may block. Raises what keeps it from that."""
+        """The same as short machine code, or None. What it raises keeps the task from running that way."""
         return None
 
     @abstractmethod
