@@ -120,7 +120,7 @@ def _shuffle(op: Operation) -> Iterator[Fault]:
     lanes = cast(vector.ShuffleOp, op).mask.get_values()
     if not scalar_of(first) == scalar_of(second) == scalar_of(result) or lanes_of(result) != len(lanes):
         yield "shuffle-types", f"{op.name} of {first} and {second} gives {result}"
-    elif not all(0 <= lane < lanes_of(first) + lanes_of(second) for lane in lanes):
+    elif lanes and not 0 <= min(lanes) <= max(lanes) < lanes_of(first) + lanes_of(second):
         yield "lane-number", f"{op.name} with lanes {lanes}"
 
 
