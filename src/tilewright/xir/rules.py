@@ -121,7 +121,7 @@ def _shuffle(op: Operation) -> Iterator[Fault]:
     lanes = cast(vector.ShuffleOp, op).mask.get_values()
     if not scalar_of(first) == scalar_of(second) == scalar_of(result) or lanes_of(result) != len(lanes):
         yield "shuffle-types", f"{op.name} of {first} and {second} gives {result}"
-    elif not all(0 <= lane < lanes_of(first) + lanes_of(second) for lane in lanes):
+    elif lanes and not 0 <= min(lanes) <= max(lanes) < lanes_of(first) + lanes_of(second):
         yield "lane-number", f"{op.name} with lanes {lanes}"
 
 
@@ -173,16 +173,18 @@ def _constant(op: Operation) -> Iterator[Fault]:
 
 
 def _load(op: Operation) -> Iterator[Fault]:
-    load = cast(ops.LoadOp, op)
-    yield from _index(op, load.index)
-    yield from _access(op, load.buffer, load.result.type, load.mask)
-    yield from _passthru(op, load.passthru, load.mask)
+    buffer, index, *rest = op.operands
+    yield from _index(op, index)
+    mask = cast(ops.LoadOp, op).mask if rest else None
+    yield from _access(op, buffer, op.results[0].type, mask)
+    if rest:
+        yield from _passthru(op, cast(ops.LoadOp, op).passthru, mask)
 
 
 def _store(op: Operation) -> Iterator[Fault]:
-    store = cast(ops.StoreOp, op)
-    yield from _index(op, store.index)
-    yield from _access(op, store.buffer, store.value.type, store.mask)
+    value, buffer, index, *rest = op.operands
+    yield from _index(op, index)
+    yield from _access(op, buffer, value.type, cast(ops.StoreOp, op).mask if rest else None)
 
 
 def _line_offset(op: Operation) -> Iterator[Fault]:

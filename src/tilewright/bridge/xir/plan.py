@@ -12,7 +12,7 @@ from math import factorial, isfinite
 from xdsl.ir import Operation, SSAValue
 
 from tilewright.analysis.access import Limits
-from tilewright.analysis.forms import forms_of
+from tilewright.analysis.forms import Forms, forms_of
 from tilewright.analysis.limits import extent_of, limits_of
 from tilewright.analysis.structure import Structure, structure_of
 from tilewright.bridge.xir.admission import admit
@@ -139,6 +139,7 @@ class _Space:
     kernel: Kernel
     root: ParallelOp
     structure: Structure
+    forms: Forms
     machine: Machine
     options: XirOptions
     threads: int
@@ -178,7 +179,9 @@ def plan(
     chosen = options if options is not None else XirOptions()
     root = admit(kernel)
     block = _fixed_block(kernel, chosen, threads_per_group)
-    space = _Space(kernel, root, structure_of(kernel.op), machine, chosen, threads, block, may_alias)
+    space = _Space(
+        kernel, root, structure_of(kernel.op), forms_of(kernel.op), machine, chosen, threads, block, may_alias
+    )
     _check_budget(space)
     check_products(root, machine, chosen)
     choices = [_decide(space, lanes) for lanes in _lane_choices(space)]
@@ -237,7 +240,7 @@ def _check_budget(space: _Space) -> None:
 def _decide(space: _Space, lanes: Program | Element) -> _Choice:
     """Everything below the root for one choice of lanes."""
     program = isinstance(lanes, Program)
-    forms = forms_of(space.kernel.op)
+    forms = space.forms
     limits: Limits = {} if program else limits_of(space.root, forms)
     fixed, reason = _fixed_dims(space, lanes)
     width = _program_width(space) if program else space.options.lane_width
