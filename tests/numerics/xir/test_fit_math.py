@@ -16,7 +16,6 @@ from tilewright.tools.fit_math import (
 )
 from tilewright.xir.vector_math import polynomials
 
-
 ROUNDED = frozenset({"ERF_F64", "ERFC_F64", "ERFC_FAR_F64"})
 """Fits of what the system's `expl` and `logl` give, whose last digit is not the same everywhere."""
 LIBRARY, EXACT = ([fit for fit in FITS if (fit.name in ROUNDED) is rounded] for rounded in (True, False))
