@@ -84,17 +84,35 @@ class _Functions:
 
 
 def _pack(b: XirBuilder, functions: _Functions, op: PackOp) -> None:
-    """One panel, by a call."""
+    """One panel."""
     k, columns, width, lanes = (entry.data for entry in op.extents)
-    shape, panel = PanelShape(width, lanes, columns), buffer_type(op.panel)
-    source = operand_of(op.side, (op.strides.data[0].data, op.strides.data[1].data), k_first=True)
-    arguments = [op.panel, op.panel_index, b.i64(k)]
+    shape, strides = PanelShape(width, lanes, columns), (op.strides.data[0].data, op.strides.data[1].data)
+    source, panel = operand_of(op.side, strides, k_first=True), (op.panel, op.panel_index)
     if isinstance(source, Filling):
-        fill = PanelFill(source, panel, shape)
-        b.call(functions.name_of(fill, b), [b.i64(0), op.first, *arguments, *source.captured()])
+        _fill_panel(b, functions, source, shape, panel, (b.i64(0), op.first), b.i64(k))
     else:
-        copy = PanelCopy((buffer_type(source.buffer), panel), (op.strides.data[0].data, op.strides.data[1].data), shape)
-        b.call(functions.name_of(copy, b), [source.buffer, source.index, *arguments])
+        copy = PanelCopy((buffer_type(source.buffer), buffer_type(op.panel)), strides, shape)
+        b.call(functions.name_of(copy, b), [source.buffer, source.index, *panel, b.i64(k)])
+
+
+def _fill_panel(
+    b: XirBuilder,
+    functions: _Functions,
+    filling: Filling,
+    shape: PanelShape,
+    panel: tuple[SSAValue, SSAValue],
+    at: tuple[SSAValue, SSAValue],
+    depth: SSAValue,
+) -> None:
+    """Compute a panel from (k, column) on, by one call, or by one for each vector of columns that is turned. Vectors
+    without any column are not read, and not written.
+    """
+    (buffer, index), (k, column) = panel, at
+    for block in _blocked(shape.columns, shape.lanes if filling.turned else shape.columns):
+        fill = PanelFill(filling, buffer_type(buffer), replace(shape, columns=block.size))
+        with _each(b, block) as offset:
+            place = [k, b.add(column, offset), buffer, b.add(index, offset), depth]
+            b.call(functions.name_of(fill, b), [*place, *filling.captured()])
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +129,16 @@ def _blocked(extent: int, size: int) -> list[_Blocks]:
     full, rest = divmod(extent, size)
     blocks = [_Blocks(0, full, size), _Blocks(full * size, int(rest > 0), rest)]
     return [block for block in blocks if block.count]
+
+
+@contextmanager
+def _each(b: XirBuilder, blocks: _Blocks) -> Generator[SSAValue]:
+    """The first row or column of every block, as the index of a loop when there are several."""
+    if blocks.count == 1:
+        yield b.i64(blocks.first)
+        return
+    with b.for_(blocks.first, blocks.first + blocks.count * blocks.size, blocks.size) as loop:
+        yield loop.index
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +220,7 @@ class _Expansion:
         if self._packed is not None and depth.length and self._at_once and not isinstance(p.b, Ready):
             self._pack(self._packed, p.b, b.i64(0), depth)
         for rows in _blocked(p.m, p.row_block):
-            with self._each(rows) as top:
+            with _each(self._b, rows) as top:
                 self._panels_of(top, rows.size, depth)
 
     def _pack(self, panels: Panels, source: Matrix | Filling, start: SSAValue, depth: _Depth) -> None:
@@ -200,21 +228,15 @@ class _Expansion:
         b = self._b
         for block in _blocked(panels.extent, panels.width):
             shape = PanelShape(panels.width, panels.lanes, block.size)
-            with self._each(block) as column:
-                body, arguments = self._filled(shape, source, panels, (depth.first, b.add(start, column)))
-                rest = arguments[2:]
-                target = panels.start(b, column, depth.first)
-                arguments = [*arguments[:2], panels.buffer, target, b.i64(depth.length), *rest]
-                b.call(self._functions.name_of(body, b), arguments)
-
-    def _filled(
-        self, shape: PanelShape, source: Matrix | Filling, panels: Panels, at: tuple[SSAValue, SSAValue]
-    ) -> tuple[PanelCopy | PanelFill, list[SSAValue]]:
-        """What fills a panel from (k, column) on, with its arguments but for the panel itself and the depth."""
-        if isinstance(source, Filling):
-            return PanelFill(source, buffer_type(panels.buffer), shape), [*at, *source.captured()]
-        buffers = (buffer_type(source.buffer), buffer_type(panels.buffer))
-        return PanelCopy(buffers, (source.row, source.column), shape), [*self._at(source, *at)]
+            with _each(b, block) as column:
+                panel, at = (panels.buffer, panels.start(b, column, depth.first)), (depth.first, b.add(start, column))
+                if isinstance(source, Filling):
+                    _fill_panel(b, self._functions, source, shape, panel, at, b.i64(depth.length))
+                    continue
+                buffers = (buffer_type(source.buffer), buffer_type(panels.buffer))
+                copy = PanelCopy(buffers, (source.row, source.column), shape)
+                arguments = [*self._at(source, *at), *panel, b.i64(depth.length)]
+                b.call(self._functions.name_of(copy, b), arguments)
 
     def _pack_here(self, column: SSAValue, columns: int, depth: _Depth) -> None:
         """The panel of B that is about to be read."""
@@ -228,10 +250,10 @@ class _Expansion:
             rows = p.a if isinstance(p.a, Filling) else p.a.transposed()
             self._pack(replace(self._packed_rows, extent=height), rows, top, depth)
         for panel in self._panels:
-            with self._each(panel) as column:
+            with _each(self._b, panel) as column:
                 self._pack_here(column, panel.size, depth)
                 for block in _blocked(height, tile.rows):
-                    with self._each(block) as row:
+                    with _each(self._b, block) as row:
                         cut = tile.cut(block.size, panel.size, narrow=not self._fixed)
                         self._tile((top, row), column, cut, depth)
 
@@ -239,15 +261,6 @@ class _Expansion:
     def _fixed(self) -> bool:
         """Whether the width of vectors may not change at the edge."""
         return self._packed is not None or self._product.has_bodies
-
-    @contextmanager
-    def _each(self, blocks: _Blocks) -> Generator[SSAValue]:
-        """The first row or column of every block, as the index of a loop when there are several."""
-        if blocks.count == 1:
-            yield self._b.i64(blocks.first)
-            return
-        with self._b.for_(blocks.first, blocks.first + blocks.count * blocks.size, blocks.size) as loop:
-            yield loop.index
 
     def _tile(self, rows: tuple[SSAValue, SSAValue], column: SSAValue, tile: Tile, depth: _Depth) -> None:
         """The tile at a row of a block (its first row, and the row within) and a column."""
