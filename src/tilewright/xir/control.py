@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from tilewright.core.codes.internal import XIR_MISUSE
 from tilewright.core.errors import InternalError
-from tilewright.xir import ops
+from tilewright.xir import address_ops, ops
 from tilewright.xir.constants import known_int
 from tilewright.xir.insertion import Insertion
 from tilewright.xir.location import span_of
@@ -178,7 +178,11 @@ class ControlBuilder(Insertion):
 
     def line_offset(self, buffer: SSAValue, index: Index, size: int) -> SSAValue:
         """Elements from `index` on that lie before the next address that is a multiple of `size` bytes."""
-        return self.insert(ops.LineOffsetOp(buffer, self.index(index), size)).results[0]
+        return self.insert(address_ops.LineOffsetOp(buffer, self.index(index), size)).results[0]
+
+    def prefetch(self, buffer: SSAValue, index: Index) -> None:
+        """Ask for the line of an element, which may lie outside of the buffer."""
+        self.insert(address_ops.PrefetchOp(buffer, self.index(index)))
 
     def lane_id(self) -> SSAValue:
         return self.insert(ops.LaneIdOp()).results[0]

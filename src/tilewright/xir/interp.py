@@ -16,7 +16,7 @@ from tilewright.core.codes.internal import XIR_BAD_ACCESS, XIR_NOT_EXPANDED
 from tilewright.core.errors import InternalError
 from tilewright.numerics.arrays import Array
 from tilewright.numerics.faults import DivisionByZeroError
-from tilewright.xir import ops
+from tilewright.xir import address_ops, ops
 from tilewright.xir.location import span_of
 from tilewright.xir.types import BufferType, buffer_type, lanes_of
 from tilewright.xir.values import VALUES, fold_pair, storage_dtype
@@ -231,7 +231,7 @@ def _store(_: _Machine, op: Operation) -> Step:
 
 def _line_offset(_: _Machine, op: Operation) -> Step:
     """By the addresses that the arrays really have."""
-    offset = cast(ops.LineOffsetOp, op)
+    offset = cast(address_ops.LineOffsetOp, op)
     buffer, index, size, result = offset.buffer, offset.index, offset.bytes.data, offset.result
 
     def step(env: Env) -> None:
@@ -240,6 +240,10 @@ def _line_offset(_: _Machine, op: Operation) -> Step:
         env[result] = np.asarray([-address % size // memory.itemsize])
 
     return step
+
+
+def _prefetch(_: _Machine, __: Operation) -> Step:
+    return lambda _: None
 
 
 def _scatter(_: _Machine, op: Operation) -> Step:
@@ -295,7 +299,8 @@ _EFFECTS: Mapping[type[Operation], Callable[[_Machine, Operation], Step]] = Mapp
         ops.AllocOp: _alloc,
         ops.LoadOp: _load,
         ops.StoreOp: _store,
-        ops.LineOffsetOp: _line_offset,
+        address_ops.LineOffsetOp: _line_offset,
+        address_ops.PrefetchOp: _prefetch,
         ops.GatherOp: _gather,
         ops.ScatterOp: _scatter,
         ops.AtomicOp: _atomic,

@@ -203,25 +203,6 @@ class StoreOp(IRDLOperation):
 
 
 @irdl_op_definition
-class LineOffsetOp(IRDLOperation):
-    """How many elements lie before the first one, from `index` on, whose address is a multiple of `bytes`.
-
-    It reads no memory. `bytes` is a power of two and a multiple of the element's size.
-    """
-
-    name = "xir.line_offset"
-    buffer = operand_def(BUFFER)
-    index = operand_def(I64)
-    bytes = prop_def(IntAttr)
-    result = result_def(I64)
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format: ClassVar[str | None] = "$buffer `[` $index `]` attr-dict `:` type($buffer)"
-
-    def __init__(self, buffer: SSAValue, index: SSAValue, size: int):
-        super().__init__(operands=[buffer, index], result_types=[I64], properties={"bytes": IntAttr(size)})
-
-
-@irdl_op_definition
 class GatherOp(IRDLOperation):
     """Element `indices[lane]` for every lane whose mask bit is on, `passthru` (zero without one) elsewhere."""
 

@@ -8,7 +8,7 @@ from xdsl.dialects import arith, math, scf, vector
 from xdsl.dialects.builtin import AnyFloat, FixedBitwidthType, IntegerType
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from tilewright.xir import ops
+from tilewright.xir import address_ops, ops
 from tilewright.xir.catalogue import CASTS, FLOAT_BINARY, FLOAT_UNARY, INTEGER_BINARY
 from tilewright.xir.constants import known_int, width_of
 from tilewright.xir.pack_op import PackOp
@@ -121,7 +121,7 @@ def _shuffle(op: Operation) -> Iterator[Fault]:
     lanes = cast(vector.ShuffleOp, op).mask.get_values()
     if not scalar_of(first) == scalar_of(second) == scalar_of(result) or lanes_of(result) != len(lanes):
         yield "shuffle-types", f"{op.name} of {first} and {second} gives {result}"
-    elif not all(0 <= lane < lanes_of(first) + lanes_of(second) for lane in lanes):
+    elif lanes and not 0 <= min(lanes) <= max(lanes) < lanes_of(first) + lanes_of(second):
         yield "lane-number", f"{op.name} with lanes {lanes}"
 
 
@@ -173,24 +173,30 @@ def _constant(op: Operation) -> Iterator[Fault]:
 
 
 def _load(op: Operation) -> Iterator[Fault]:
-    load = cast(ops.LoadOp, op)
-    yield from _index(op, load.index)
-    yield from _access(op, load.buffer, load.result.type, load.mask)
-    yield from _passthru(op, load.passthru, load.mask)
+    buffer, index, *rest = op.operands
+    yield from _index(op, index)
+    mask = cast(ops.LoadOp, op).mask if rest else None
+    yield from _access(op, buffer, op.results[0].type, mask)
+    if rest:
+        yield from _passthru(op, cast(ops.LoadOp, op).passthru, mask)
 
 
 def _store(op: Operation) -> Iterator[Fault]:
-    store = cast(ops.StoreOp, op)
-    yield from _index(op, store.index)
-    yield from _access(op, store.buffer, store.value.type, store.mask)
+    value, buffer, index, *rest = op.operands
+    yield from _index(op, index)
+    yield from _access(op, buffer, value.type, cast(ops.StoreOp, op).mask if rest else None)
 
 
 def _line_offset(op: Operation) -> Iterator[Fault]:
-    offset = cast(ops.LineOffsetOp, op)
+    offset = cast(address_ops.LineOffsetOp, op)
     yield from _index(op, offset.index)
     size, item = offset.bytes.data, cast(FixedBitwidthType, buffer_type(offset.buffer).element).size
     if size < item or size & (size - 1):
         yield "line-size", f"{op.name} of {size} bytes for elements of {item}"
+
+
+def _prefetch(op: Operation) -> Iterator[Fault]:
+    yield from _index(op, cast(address_ops.PrefetchOp, op).index)
 
 
 def _gather(op: Operation) -> Iterator[Fault]:
@@ -376,7 +382,8 @@ RULES: Mapping[type[Operation], Rule] = MappingProxyType(
         ops.ScatterOp: _scatter,
         ops.AtomicOp: _atomic,
         ops.ScaleOp: _scale,
-        ops.LineOffsetOp: _line_offset,
+        address_ops.LineOffsetOp: _line_offset,
+        address_ops.PrefetchOp: _prefetch,
         ops.LanesOp: _lanes,
         ops.FirstLanesOp: _first_lanes,
         ops.FoldLanesOp: _fold_lanes,

@@ -72,9 +72,9 @@ def is_vector(kind: Attribute) -> bool:
 
 def lanes_of(kind: Attribute) -> int:
     """How many lanes a scalar (1) or vector type has."""
-    return kind.get_shape()[0] if isinstance(kind, VectorType) else 1
+    return kind.shape.data[0].data if type(kind) is VectorType else 1
 
 
 def scalar_of(kind: Attribute) -> Attribute:
     """The element type of a vector type, or the scalar type itself."""
-    return cast(Attribute, kind.get_element_type()) if isinstance(kind, VectorType) else kind
+    return kind.element_type if type(kind) is VectorType else kind

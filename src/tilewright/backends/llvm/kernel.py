@@ -99,8 +99,9 @@ def compile_kernel(
     """
     if options.debug:
         raise UnsupportedError(NO_DEBUG_CODE.at(span_of(kernel.op)))
-    tiles = Kernel(kernel.module.clone(), kernel.name, kernel.rewritten_source)
-    trace = run_tile_passes(tiles.module, CANONICAL)
+    module = kernel.module.clone()
+    trace = run_tile_passes(module, CANONICAL, original=kernel)
+    tiles = kernel.rewritten(module, trace.digest)
     constraints = options.xir if isinstance(options.xir, XirOptions) else XirOptions()
     target, workers = machine or host_machine(), threads or config().num_threads
     assumed = frozenset[tuple[int, int]]()

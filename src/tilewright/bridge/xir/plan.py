@@ -12,7 +12,7 @@ from math import factorial, isfinite
 from xdsl.ir import Operation, SSAValue
 
 from tilewright.analysis.access import Limits
-from tilewright.analysis.forms import forms_of
+from tilewright.analysis.forms import Forms, forms_of
 from tilewright.analysis.limits import extent_of, limits_of
 from tilewright.analysis.structure import Structure, structure_of
 from tilewright.bridge.xir.admission import admit
@@ -139,6 +139,7 @@ class _Space:
     kernel: Kernel
     root: ParallelOp
     structure: Structure
+    forms: Forms
     machine: Machine
     options: XirOptions
     threads: int
@@ -178,7 +179,9 @@ def plan(
     chosen = options if options is not None else XirOptions()
     root = admit(kernel)
     block = _fixed_block(kernel, chosen, threads_per_group)
-    space = _Space(kernel, root, structure_of(kernel.op), machine, chosen, threads, block, may_alias)
+    space = _Space(
+        kernel, root, structure_of(kernel.op), forms_of(kernel.op), machine, chosen, threads, block, may_alias
+    )
     _check_budget(space)
     check_products(root, machine, chosen)
     choices = [_decide(space, lanes) for lanes in _lane_choices(space)]
@@ -237,7 +240,7 @@ def _check_budget(space: _Space) -> None:
 def _decide(space: _Space, lanes: Program | Element) -> _Choice:
     """Everything below the root for one choice of lanes."""
     program = isinstance(lanes, Program)
-    forms = forms_of(space.kernel.op)
+    forms = space.forms
     limits: Limits = {} if program else limits_of(space.root, forms)
     fixed, reason = _fixed_dims(space, lanes)
     width = _program_width(space) if program else space.options.lane_width
@@ -422,7 +425,7 @@ def _notes(space: _Space, choice: _Choice) -> Iterator[str]:
         line = span_of(operations[position]).line
         yield (
             f"line {line}: contraction with {rows} rows x {vectors} vectors x {lanes} lanes along {lane},"
-            f" operands {read}, blocks of k, of rows, packed: {item.blocking}"
+            f" operands {read}{_in_blocks(item.blocking)}{''.join(f'; {reason}' for reason in item.why)}"
         )
     for value, number in numbers.items():
         place = choice.decisions.places.get(number)
@@ -430,6 +433,13 @@ def _notes(space: _Space, choice: _Choice) -> Iterator[str]:
             kept = "inline" if place.inline else f"buffer {place.storage}"
             prices = f" ({place.prices})" if place.prices is not None else ""
             yield f"%{number} (line {span_of(value).line}): {kept}: {place.reason}{prices}"
+
+
+def _in_blocks(blocking: tuple[int, int, int]) -> str:
+    k, rows, packed = blocking
+    along_k = f", {k} of k at a time, between which sums wait where they end" if k else ""
+    of_rows = f", {rows} rows at a time" if rows else ""
+    return f"{along_k}{of_rows}{('', ', panels of B', ', panels of A and of B')[packed]}"
 
 
 def _operand_read(fill: Fill | str | None, shared: Shared | str | None, *, direct: bool) -> str:

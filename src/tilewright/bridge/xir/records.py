@@ -204,6 +204,7 @@ class ContractPlan:
     from_zero: bool = False
     in_place: bool = False
     folds: tuple[int, ...] = ()
+    why: tuple[str, ...] = ()
     a_fill: Fill | str | None = None
     b_fill: Fill | str | None = None
     a_shared: Shared | str | None = None

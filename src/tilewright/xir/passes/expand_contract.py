@@ -1,8 +1,9 @@
 """`expand-contract`: matrix products become register-blocked loops over vectors."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, SSAValue
@@ -12,7 +13,7 @@ from tilewright.xir.builder import XirBuilder
 from tilewright.xir.ops import AllocOp, ContractOp, FuncOp
 from tilewright.xir.pack_op import PackOp
 from tilewright.xir.passes.filling import Filling, PanelFill
-from tilewright.xir.passes.microkernel import Microkernel, Tile
+from tilewright.xir.passes.microkernel import Lead, Microkernel, Tile
 from tilewright.xir.passes.packing import PanelCopy, Panels, PanelShape
 from tilewright.xir.passes.products import Matrix, Operand, Product, Ready, operand_of, oriented, product_of
 from tilewright.xir.rewrite import erase, function_of, root_of
@@ -20,6 +21,7 @@ from tilewright.xir.types import buffer_type
 
 __all__ = ["ExpandContract"]
 
+_AHEAD = 8  # tiles of a panel, between which the next one is copied
 _WRITTEN_OUT = 8  # operations after the sums that are written once for every vector
 
 
@@ -30,9 +32,10 @@ class ExpandContract:
     Ensures: no `xir.contract` is left; every element of C is the same chain of fused multiply-adds in k order.
     Rewrites: a contract -> loops over blocks of k, column panels and row blocks around one register tile, whose
     accumulators are SSA values over a rolled k loop; B, or both, go through packed panels where asked, and what has no
-    buffer is computed into them. Tiles at the
-    right and lower edge are smaller ones of their own, the last vector masked. A product of more than one tile calls
-    its tiles as internal functions, shared by equal products. Between blocks of k the sums lie in C.
+    buffer is computed into them. Where panels of B are made one by one, the next one is copied between the tiles of the
+    one before. Tiles at the right and lower edge are smaller ones of their own, the last vector masked. A product of
+    more than one tile calls its tiles as internal functions, shared by equal products. Between blocks of k the sums lie
+    in C.
     Declines: nothing.
     """
 
@@ -89,7 +92,9 @@ def _pack(b: XirBuilder, functions: _Functions, op: PackOp) -> None:
     shape, strides = PanelShape(width, lanes, columns), (op.strides.data[0].data, op.strides.data[1].data)
     source, panel = operand_of(op.side, strides, k_first=True), (op.panel, op.panel_index)
     if isinstance(source, Filling):
-        _fill_panel(b, functions, source, shape, panel, (b.i64(0), op.first), b.i64(k))
+        _fill_panel(
+            b, functions, PanelFill(source, buffer_type(op.panel), shape), panel, (b.i64(0), op.first), b.i64(k)
+        )
     else:
         copy = PanelCopy((buffer_type(source.buffer), buffer_type(op.panel)), strides, shape)
         b.call(functions.name_of(copy, b), [source.buffer, source.index, *panel, b.i64(k)])
@@ -98,8 +103,7 @@ def _pack(b: XirBuilder, functions: _Functions, op: PackOp) -> None:
 def _fill_panel(
     b: XirBuilder,
     functions: _Functions,
-    filling: Filling,
-    shape: PanelShape,
+    fill: PanelFill,
     panel: tuple[SSAValue, SSAValue],
     at: tuple[SSAValue, SSAValue],
     depth: SSAValue,
@@ -107,12 +111,12 @@ def _fill_panel(
     """Compute a panel from (k, column) on, by one call, or by one for each vector of columns that is turned. Vectors
     without any column are not read, and not written.
     """
-    (buffer, index), (k, column) = panel, at
-    for block in _blocked(shape.columns, shape.lanes if filling.turned else shape.columns):
-        fill = PanelFill(filling, buffer_type(buffer), replace(shape, columns=block.size))
+    shape, (buffer, index), (k, column) = fill.shape, panel, at
+    for block in _blocked(shape.columns, shape.lanes if fill.filling.turned else shape.columns):
+        part = replace(fill, shape=replace(shape, columns=block.size))
         with _each(b, block) as offset:
             place = [k, b.add(column, offset), buffer, b.add(index, offset), depth]
-            b.call(functions.name_of(fill, b), [*place, *filling.captured()])
+            b.call(functions.name_of(part, b), [*place, *fill.filling.captured()])
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +145,14 @@ def _each(b: XirBuilder, blocks: _Blocks) -> Generator[SSAValue]:
         yield loop.index
 
 
+def _last_apart(blocks: Sequence[_Blocks]) -> list[_Blocks]:
+    """The blocks, the last one of the first size by itself."""
+    first, *others = blocks
+    before = replace(first, count=first.count - 1)
+    last = _Blocks(first.first + before.count * first.size, 1, first.size)
+    return [*([before] if before.count else []), last, *others]
+
+
 @dataclass(frozen=True, slots=True)
 class _Depth:
     """One block of k: where it starts, how long it is, whether the chain starts or ends with it."""
@@ -149,6 +161,39 @@ class _Depth:
     length: int
     starts: bool
     ends: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Some of the rows of k of a panel: the first, how many, and how many there are in a full part."""
+
+    first: SSAValue | int
+    rows: SSAValue | int
+    size: int
+
+
+def _whole(depth: _Depth) -> _Part:
+    return _Part(0, depth.length, depth.length)
+
+
+@dataclass(frozen=True, slots=True)
+class _Strip:
+    """A panel over a block of rows, and how many columns the panel has that is copied beside it (0: none)."""
+
+    top: SSAValue
+    height: int
+    column: SSAValue
+    columns: int
+    beside: int
+
+
+def _copied_ahead(product: Product) -> Matrix | None:
+    """B, where there are other panels to copy between the many tiles of one, from lines of memory."""
+    b, tile = product.b, product.tile
+    if not isinstance(b, Matrix) or 1 not in (b.row, b.column):
+        return None
+    long = product.m >= _AHEAD * tile.rows and product.n > tile.vectors * tile.lanes
+    return b if long and product.packs[1] and product.m <= product.row_block else None
 
 
 _Placed = tuple[SSAValue, SSAValue, tuple[int, int]]
@@ -163,6 +208,7 @@ class _Expansion:
         long = product.finish is not None and product.finish[0].length > _WRITTEN_OUT and product.tile.rows > 1
         packs_a, packs_b = product.packs
         self._at_once = product.m > product.row_block  # panels that are read once are made one by one, and stay in L1
+        self._ahead = _copied_ahead(product)
         self._packed = self._scratch() if packs_b else None
         self._packed_rows = self._scratch_of_rows() if packs_a else None
         self._aside = self._allocated(buffer_type(product.c.buffer).element, product.tile.volume) if long else None
@@ -189,21 +235,23 @@ class _Expansion:
         p = self._product
         width = p.tile.vectors * p.tile.lanes
         whole = self._at_once or isinstance(p.b, Ready)
-        return self._panels_for(p.b, p.n if whole else width, width, p.tile.lanes)
+        held = p.n if whole else width if self._ahead is None else 2 * width
+        return self._panels_for(p.b, p.n, width, p.tile.lanes, held)
 
     def _scratch_of_rows(self) -> Panels:
         """Panels of the rows of A in one block, as high as a register tile."""
         p, rows = self._product, self._product.tile.rows
-        return self._panels_for(p.a, min(p.m, p.row_block), rows, rows & -rows)  # vectors of a power of two
+        height = min(p.m, p.row_block)
+        return self._panels_for(p.a, height, rows, rows & -rows, height)  # vectors of a power of two
 
-    def _panels_for(self, operand: Operand, extent: int, width: int, lanes: int) -> Panels:
+    def _panels_for(self, operand: Operand, extent: int, width: int, lanes: int, held: int) -> Panels:
         """Of elements as they lie; computed ones are of C's type. Where they are ready, those."""
         if isinstance(operand, Ready):
-            return Panels(operand.buffer, extent, width, self._product.k, lanes, operand.index)
+            return Panels(operand.buffer, extent, width, self._product.k, lanes, held, operand.index)
         source = self._product.c if isinstance(operand, Filling) else operand
         depth = min(self._product.k, self._product.k_block)
-        buffer = self._allocated(buffer_type(source.buffer).element, -(-extent // width) * width * depth)
-        return Panels(buffer, extent, width, depth, lanes)
+        buffer = self._allocated(buffer_type(source.buffer).element, -(-held // width) * width * depth)
+        return Panels(buffer, extent, width, depth, lanes, held)
 
     def _allocated(self, element: Attribute, size: int) -> SSAValue:
         """Scratch for so many elements, at the top of the function."""
@@ -216,53 +264,107 @@ class _Expansion:
         return op.buffer
 
     def _block_of_k(self, depth: _Depth) -> None:
-        p, b = self._product, self._b
-        if self._packed is not None and depth.length and self._at_once and not isinstance(p.b, Ready):
-            self._pack(self._packed, p.b, b.i64(0), depth)
+        p = self._product
+        if self._packed is not None and self._at_once and not isinstance(p.b, Ready):
+            self._fill_all(self._packed, p.b, self._b.i64(0), p.n, depth)
         for rows in _blocked(p.m, p.row_block):
             with _each(self._b, rows) as top:
+                if self._packed_rows is not None and not isinstance(p.a, Ready):
+                    a = p.a if isinstance(p.a, Filling) else p.a.transposed()
+                    self._fill_all(self._packed_rows, a, top, rows.size, depth)
                 self._panels_of(top, rows.size, depth)
 
-    def _pack(self, panels: Panels, source: Matrix | Filling, start: SSAValue, depth: _Depth) -> None:
-        """Fill every panel with one block of k, from column `start` on. Columns of A are its rows."""
-        b = self._b
-        for block in _blocked(panels.extent, panels.width):
-            shape = PanelShape(panels.width, panels.lanes, block.size)
-            with _each(b, block) as column:
-                panel, at = (panels.buffer, panels.start(b, column, depth.first)), (depth.first, b.add(start, column))
-                if isinstance(source, Filling):
-                    _fill_panel(b, self._functions, source, shape, panel, at, b.i64(depth.length))
-                    continue
-                buffers = (buffer_type(source.buffer), buffer_type(panels.buffer))
-                copy = PanelCopy(buffers, (source.row, source.column), shape)
-                arguments = [*self._at(source, *at), *panel, b.i64(depth.length)]
-                b.call(self._functions.name_of(copy, b), arguments)
-
-    def _pack_here(self, column: SSAValue, columns: int, depth: _Depth) -> None:
-        """The panel of B that is about to be read."""
-        source = self._product.b
-        if self._packed is not None and depth.length and not self._at_once and not isinstance(source, Ready):
-            self._pack(replace(self._packed, extent=columns), source, column, depth)
-
     def _panels_of(self, top: SSAValue, height: int, depth: _Depth) -> None:
-        p, tile = self._product, self._product.tile
-        if self._packed_rows is not None and depth.length and not isinstance(p.a, Ready):
-            rows = p.a if isinstance(p.a, Filling) else p.a.transposed()
-            self._pack(replace(self._packed_rows, extent=height), rows, top, depth)
-        for panel in self._panels:
-            with _each(self._b, panel) as column:
-                self._pack_here(column, panel.size, depth)
-                for block in _blocked(height, tile.rows):
-                    with _each(self._b, block) as row:
-                        cut = tile.cut(block.size, panel.size, narrow=not self._fixed)
-                        self._tile((top, row), column, cut, depth)
+        """The panels over a block of rows, one by one. Ahead, the next one is copied between the tiles of one."""
+        ahead = self._ahead is not None
+        steps = _last_apart(self._panels) if ahead else self._panels
+        if ahead:
+            self._fill(self._b.i64(0), steps[0].size, depth, _whole(depth))
+        for step, following in zip_longest(steps, steps[1:]):
+            with _each(self._b, step) as column:
+                if not ahead and not self._at_once:
+                    self._fill(column, step.size, depth, _whole(depth))
+                beside = following.size if ahead and following is not None else 0
+                self._tiles(_Strip(top, height, column, step.size, beside), depth)
+
+    def _tiles(self, strip: _Strip, depth: _Depth) -> None:
+        b, tile = self._b, self._product.tile
+        following = b.add(strip.column, strip.columns) if strip.beside else strip.column
+        for block in _blocked(strip.height, tile.rows):
+            cut = tile.cut(block.size, strip.columns, narrow=not self._fixed)
+            with _each(self._b, block) as row:
+                part = self._part(row, -(-strip.height // tile.rows), depth)
+                self._tile((strip.top, row), strip.column, cut, depth, self._lead(part, following, depth))
+                if strip.beside:
+                    self._fill(following, strip.beside, depth, part)
+
+    def _part(self, row: SSAValue, parts: int, depth: _Depth) -> _Part:
+        """What is copied beside the tile at a row: one of so many parts of k, in squares where columns lie along it."""
+        b, matrix = self._b, self._ahead
+        if matrix is None:
+            return _whole(depth)
+        lanes = self._product.tile.lanes if matrix.row == 1 else 1
+        size = -(-depth.length // (parts * lanes)) * lanes
+        first = b.mul(b.divsi(row, self._product.tile.rows), size)
+        return _Part(first, b.minsi(size, b.sub(b.i64(depth.length), first)), size)
+
+    def _lead(self, part: _Part, column: SSAValue, depth: _Depth) -> tuple[Lead, list[SSAValue]] | None:
+        """The part of a panel as memory to ask for, and where that lies."""
+        tile, matrix = self._product.tile, self._ahead
+        if matrix is None:
+            return None
+        width, kind = tile.vectors * tile.lanes, buffer_type(matrix.buffer)
+        shape, stride = ((width, part.size), matrix.column) if matrix.row == 1 else ((part.size, width), matrix.row)
+        where = self._at(matrix, self._b.add(depth.first, part.first), column)
+        return Lead.over(kind, shape, stride, tile.lanes, depth.length), [*where]
+
+    def _fill_all(self, panels: Panels, source: Matrix | Filling, start: SSAValue, extent: int, depth: _Depth) -> None:
+        """Fill every panel with one block of k, from column `start` on. Columns of A are its rows."""
+        for block in _blocked(extent, panels.width):
+            with _each(self._b, block) as column:
+                self._fill_one(panels, source, (start, column), block.size, (depth, _whole(depth)))
+
+    def _fill(self, column: SSAValue, columns: int, depth: _Depth, part: _Part) -> None:
+        """Fill a part of the panel of B at a column, where there are panels that are not ready."""
+        source = self._product.b
+        if self._packed is not None and not isinstance(source, Ready):
+            self._fill_one(self._packed, source, (self._b.i64(0), column), columns, (depth, part))
+
+    def _fill_one(
+        self,
+        panels: Panels,
+        source: Matrix | Filling,
+        columns: tuple[SSAValue, SSAValue],
+        live: int,
+        rows: tuple[_Depth, _Part],
+    ) -> None:
+        """Fill a part of one panel. `columns`: the first of all panels, and from there on the first of this one."""
+        b, (depth, part) = self._b, rows
+        if not depth.length:
+            return
+        shape = PanelShape(panels.width, panels.lanes, live)
+        at = (b.add(depth.first, part.first), b.add(*columns))
+        target = b.add(panels.start(b, columns[1], depth.first), b.mul(part.first, panels.width))
+        panel, length = (panels.buffer, target), b.index(part.rows)
+        if isinstance(source, Filling):
+            _fill_panel(b, self._functions, PanelFill(source, buffer_type(panels.buffer), shape), panel, at, length)
+            return
+        copy = PanelCopy((buffer_type(source.buffer), buffer_type(panels.buffer)), (source.row, source.column), shape)
+        b.call(self._functions.name_of(copy, b), [*self._at(source, *at), *panel, length])
 
     @property
     def _fixed(self) -> bool:
         """Whether the width of vectors may not change at the edge."""
         return self._packed is not None or self._product.has_bodies
 
-    def _tile(self, rows: tuple[SSAValue, SSAValue], column: SSAValue, tile: Tile, depth: _Depth) -> None:
+    def _tile(
+        self,
+        rows: tuple[SSAValue, SSAValue],
+        column: SSAValue,
+        tile: Tile,
+        depth: _Depth,
+        lead: tuple[Lead, list[SSAValue]] | None,
+    ) -> None:
         """The tile at a row of a block (its first row, and the row within) and a column."""
         p, b = self._product, self._b
         row = b.add(*rows)
@@ -279,10 +381,12 @@ class _Expansion:
             start=p.start if depth.starts else None,
             finish=p.finish if depth.ends else None,
             aside=buffer_type(self._aside) if self._aside is not None and depth.ends and tile.rows > 1 else None,
+            lead=None if lead is None else lead[0],
         )
         arguments = [left, left_index, right, right_index, *self._at(p.c, row, column)]
         arguments += [b.i64(depth.length), row, column, *kernel.captured()]
         arguments += [] if kernel.aside is None or self._aside is None else [self._aside]
+        arguments += [] if lead is None else lead[1]
         if self._is_single():
             kernel.write(b, arguments)
         else:
@@ -300,9 +404,7 @@ class _Expansion:
         """B at a panel: its buffer, the index of its first element, strides by k and by column."""
         panels = self._packed
         if panels is not None:
-            here = not (self._at_once or panels.first is not None)
-            start = self._b.i64(0) if here else panels.start(self._b, column, depth.first)
-            return panels.buffer, start, (panels.width, 1)
+            return panels.buffer, panels.start(self._b, column, depth.first), (panels.width, 1)
         return self._in_place(self._product.b, depth.first, column)
 
     def _in_place(self, operand: Operand, row: SSAValue, column: SSAValue) -> _Placed:

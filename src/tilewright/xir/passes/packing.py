@@ -17,6 +17,7 @@ __all__ = ["PanelCopy", "PanelShape", "PanelWriter", "Panels", "transposed"]
 class Panels:
     """Panels of `width` of `extent` columns and `depth` rows of k in `buffer`; zeros fill the last one up.
 
+    `held`: of how many columns they are kept at a time; a panel takes the place of the one so many columns before it.
     With a `first` element they are ready there, with all of k.
     """
 
@@ -25,12 +26,16 @@ class Panels:
     width: int
     depth: int
     lanes: int
+    held: int
     first: SSAValue | None = None
 
     def start(self, b: XirBuilder, column: SSAValue, k: SSAValue) -> SSAValue:
         """The index of the first element of the panel that begins with this column, in the block of k from `k` on."""
-        start = b.mul(column, self.depth)
-        return start if self.first is None else b.add(self.first, b.add(start, b.mul(k, self.width)))
+        if self.first is not None:
+            return b.add(self.first, b.add(b.mul(column, self.depth), b.mul(k, self.width)))
+        if self.held <= self.width:
+            return b.i64(0)
+        return b.mul(column if self.held >= self.extent else b.remsi(column, self.held), self.depth)
 
 
 @dataclass(frozen=True, slots=True)

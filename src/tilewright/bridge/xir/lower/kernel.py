@@ -69,10 +69,10 @@ def lower(kernel: Kernel, plan: Plan) -> Lowered:
     making = _Making(kernel, root, plan, used, panels)
     entries = [*([making.first(buffers)] if panels else []), making.main(buffers)]
     module = ModuleOp(entries)
-    _check_budget(kernel, plan, module)
+    count = _count_within_budget(kernel, plan, module)
     verify_or_raise(module)
     described = tuple(_argument(p, use) for p, use in zip(kernel.parameters, usages, strict=True))
-    counters = {"operations": sum(1 for _ in module.walk()), "buffers": len(plan.decisions.storages)}
+    counters = {"operations": count, "buffers": len(plan.decisions.storages)}
     return Lowered(module, kernel.name, plan.tasks, plan.programs, described, used, plan, counters)
 
 
@@ -148,11 +148,12 @@ def _argument(parameter: Parameter, use: Usage) -> KernelArgument:
     )
 
 
-def _check_budget(kernel: Kernel, plan: Plan, module: ModuleOp) -> None:
+def _count_within_budget(kernel: Kernel, plan: Plan, module: ModuleOp) -> int:
     count = sum(1 for _ in module.walk())
     if count > plan.options.max_operations:
         limit = plan.options.max_operations
         raise PlanError(BUDGET_EXCEEDED.at(span_of(kernel.op), count=count, limit=limit))
+    return count
 
 
 _Own = Sequence[tuple[SharedPanels, SSAValue]]
