@@ -87,17 +87,36 @@ class _Functions:
 
 
 def _pack(b: XirBuilder, functions: _Functions, op: PackOp) -> None:
-    """One panel, by a call."""
+    """One panel."""
     k, columns, width, lanes = (entry.data for entry in op.extents)
-    shape, panel = PanelShape(width, lanes, columns), buffer_type(op.panel)
-    source = operand_of(op.side, (op.strides.data[0].data, op.strides.data[1].data), k_first=True)
-    arguments = [op.panel, op.panel_index, b.i64(k)]
+    shape, strides = PanelShape(width, lanes, columns), (op.strides.data[0].data, op.strides.data[1].data)
+    source, panel = operand_of(op.side, strides, k_first=True), (op.panel, op.panel_index)
     if isinstance(source, Filling):
-        fill = PanelFill(source, panel, shape)
-        b.call(functions.name_of(fill, b), [b.i64(0), op.first, *arguments, *source.captured()])
+        _fill_panel(
+            b, functions, PanelFill(source, buffer_type(op.panel), shape), panel, (b.i64(0), op.first), b.i64(k)
+        )
     else:
-        copy = PanelCopy((buffer_type(source.buffer), panel), (op.strides.data[0].data, op.strides.data[1].data), shape)
-        b.call(functions.name_of(copy, b), [source.buffer, source.index, *arguments])
+        copy = PanelCopy((buffer_type(source.buffer), buffer_type(op.panel)), strides, shape)
+        b.call(functions.name_of(copy, b), [source.buffer, source.index, *panel, b.i64(k)])
+
+
+def _fill_panel(
+    b: XirBuilder,
+    functions: _Functions,
+    fill: PanelFill,
+    panel: tuple[SSAValue, SSAValue],
+    at: tuple[SSAValue, SSAValue],
+    depth: SSAValue,
+) -> None:
+    """Compute a panel from (k, column) on, by one call, or by one for each vector of columns that is turned. Vectors
+    without any column are not read, and not written.
+    """
+    shape, (buffer, index), (k, column) = fill.shape, panel, at
+    for block in _blocked(shape.columns, shape.lanes if fill.filling.turned else shape.columns):
+        part = replace(fill, shape=replace(shape, columns=block.size))
+        with _each(b, block) as offset:
+            place = [k, b.add(column, offset), buffer, b.add(index, offset), depth]
+            b.call(functions.name_of(part, b), [*place, *fill.filling.captured()])
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +133,16 @@ def _blocked(extent: int, size: int) -> list[_Blocks]:
     full, rest = divmod(extent, size)
     blocks = [_Blocks(0, full, size), _Blocks(full * size, int(rest > 0), rest)]
     return [block for block in blocks if block.count]
+
+
+@contextmanager
+def _each(b: XirBuilder, blocks: _Blocks) -> Generator[SSAValue]:
+    """The first row or column of every block, as the index of a loop when there are several."""
+    if blocks.count == 1:
+        yield b.i64(blocks.first)
+        return
+    with b.for_(blocks.first, blocks.first + blocks.count * blocks.size, blocks.size) as loop:
+        yield loop.index
 
 
 def _last_apart(blocks: Sequence[_Blocks]) -> list[_Blocks]:
@@ -239,7 +268,7 @@ class _Expansion:
         if self._packed is not None and self._at_once and not isinstance(p.b, Ready):
             self._fill_all(self._packed, p.b, self._b.i64(0), p.n, depth)
         for rows in _blocked(p.m, p.row_block):
-            with self._each(rows) as top:
+            with _each(self._b, rows) as top:
                 if self._packed_rows is not None and not isinstance(p.a, Ready):
                     a = p.a if isinstance(p.a, Filling) else p.a.transposed()
                     self._fill_all(self._packed_rows, a, top, rows.size, depth)
@@ -252,7 +281,7 @@ class _Expansion:
         if ahead:
             self._fill(self._b.i64(0), steps[0].size, depth, _whole(depth))
         for step, following in zip_longest(steps, steps[1:]):
-            with self._each(step) as column:
+            with _each(self._b, step) as column:
                 if not ahead and not self._at_once:
                     self._fill(column, step.size, depth, _whole(depth))
                 beside = following.size if ahead and following is not None else 0
@@ -263,7 +292,7 @@ class _Expansion:
         following = b.add(strip.column, strip.columns) if strip.beside else strip.column
         for block in _blocked(strip.height, tile.rows):
             cut = tile.cut(block.size, strip.columns, narrow=not self._fixed)
-            with self._each(block) as row:
+            with _each(self._b, block) as row:
                 part = self._part(row, -(-strip.height // tile.rows), depth)
                 self._tile((strip.top, row), strip.column, cut, depth, self._lead(part, following, depth))
                 if strip.beside:
@@ -292,7 +321,7 @@ class _Expansion:
     def _fill_all(self, panels: Panels, source: Matrix | Filling, start: SSAValue, extent: int, depth: _Depth) -> None:
         """Fill every panel with one block of k, from column `start` on. Columns of A are its rows."""
         for block in _blocked(extent, panels.width):
-            with self._each(block) as column:
+            with _each(self._b, block) as column:
                 self._fill_one(panels, source, (start, column), block.size, (depth, _whole(depth)))
 
     def _fill(self, column: SSAValue, columns: int, depth: _Depth, part: _Part) -> None:
@@ -315,33 +344,18 @@ class _Expansion:
             return
         shape = PanelShape(panels.width, panels.lanes, live)
         at = (b.add(depth.first, part.first), b.add(*columns))
-        body, (first, second, *others) = self._filled(shape, source, panels, at)
         target = b.add(panels.start(b, columns[1], depth.first), b.mul(part.first, panels.width))
-        arguments = [first, second, panels.buffer, target, b.index(part.rows), *others]
-        b.call(self._functions.name_of(body, b), arguments)
-
-    def _filled(
-        self, shape: PanelShape, source: Matrix | Filling, panels: Panels, at: tuple[SSAValue, SSAValue]
-    ) -> tuple[PanelCopy | PanelFill, list[SSAValue]]:
-        """What fills a panel from (k, column) on, with its arguments but for the panel itself and the depth."""
+        panel, length = (panels.buffer, target), b.index(part.rows)
         if isinstance(source, Filling):
-            return PanelFill(source, buffer_type(panels.buffer), shape), [*at, *source.captured()]
-        buffers = (buffer_type(source.buffer), buffer_type(panels.buffer))
-        return PanelCopy(buffers, (source.row, source.column), shape), [*self._at(source, *at)]
+            _fill_panel(b, self._functions, PanelFill(source, buffer_type(panels.buffer), shape), panel, at, length)
+            return
+        copy = PanelCopy((buffer_type(source.buffer), buffer_type(panels.buffer)), (source.row, source.column), shape)
+        b.call(self._functions.name_of(copy, b), [*self._at(source, *at), *panel, length])
 
     @property
     def _fixed(self) -> bool:
         """Whether the width of vectors may not change at the edge."""
         return self._packed is not None or self._product.has_bodies
-
-    @contextmanager
-    def _each(self, blocks: _Blocks) -> Generator[SSAValue]:
-        """The first row or column of every block, as the index of a loop when there are several."""
-        if blocks.count == 1:
-            yield self._b.i64(blocks.first)
-            return
-        with self._b.for_(blocks.first, blocks.first + blocks.count * blocks.size, blocks.size) as loop:
-            yield loop.index
 
     def _tile(
         self,

@@ -36,7 +36,7 @@ class Filling:
 @dataclass(frozen=True, slots=True)
 class PanelFill:
     """The computation of one panel, as a function of the first k, the first column, panels, index of the panel, depth,
-    and what the bodies capture.
+    and what the bodies capture. A turned one does a single vector of columns, so that panels of any width share it.
     """
 
     filling: Filling
@@ -59,7 +59,7 @@ class PanelFill:
                 fill.each_vector(loop.index, fill.row)
             return
         with b.for_(0, depth, lanes) as loop:
-            fill.each_vector(b.minsi(loop.index, b.sub(depth, lanes)), fill.square)
+            fill.square(b.minsi(loop.index, b.sub(depth, lanes)), self.shape.columns)
 
 
 class _Fill:
@@ -72,13 +72,14 @@ class _Fill:
         self._captured = dict(zip(fill.filling.captured(), arguments[5:], strict=True))
         self.each_vector = self._writer.each_vector
 
-    def square(self, k: SSAValue, column: SSAValue, live: int) -> None:
-        b, lanes = self._b, self._lanes
+    def square(self, k: SSAValue, live: int) -> None:
+        """One vector of columns, of which so many are there."""
+        b = self._b
         columns = [
-            self._value(self._filling.whole, k, b.add(column, lane)) if lane < live else self._writer.zero
-            for lane in range(lanes)
+            self._value(self._filling.whole, k, b.i64(lane)) if lane < live else self._writer.zero
+            for lane in range(self._lanes)
         ]
-        self._writer.square(columns, k, column)
+        self._writer.square(columns, k, b.i64(0))
 
     def row(self, k: SSAValue, column: SSAValue, live: int) -> None:
         tail = self._filling.tail
