@@ -15,6 +15,7 @@ from benchmarks.statistics import Spread, orders, paired_ratios, spread
 __all__ = ["FULL", "QUICK", "Effort", "is_measured_at", "measure"]
 
 CHUNKS = 5  # alternations of processes
+SHORT = 3  # times as many where all that runs is short: the clock of a core may change from one second to the next
 TOGETHER, ALONE = "together", "alone"
 
 Samples = Mapping[str, Sequence[float]]
@@ -184,7 +185,7 @@ def _apart(row: Alike, _: int, effort: Effort, session: Session) -> tuple[Sample
         worker = session.worker(name, threads)
         reply = worker.ask("open", row=row.name, names=[name], seconds=effort.sample_seconds)
         error = max(error, *reply["errors"].values())
-    for order in orders(list(row.entries), min(CHUNKS, effort.rounds)):
+    for order in orders(list(row.entries), min(SHORT * CHUNKS, effort.rounds)):
         for name in order:
             samples[name].append(_chunk(session, name, row.threads[name], effort))
     return samples, error

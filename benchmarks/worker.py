@@ -34,6 +34,11 @@ SWEPT_BYTES = 48 << 20  # more than the caches that matter
 Reply = dict[str, Any]
 
 
+def _own_cores() -> Sequence[int]:
+    """Where this thread may run; empty where the system does not say."""
+    return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else ()
+
+
 @dataclass(slots=True)
 class Table:
     """The contestants of the row at hand."""
@@ -43,6 +48,7 @@ class Table:
     ready: dict[str, Ready] = field(default_factory=dict[str, Ready])
     calls: dict[str, int] = field(default_factory=dict[str, int])
     sweep: Callable[[], object] = field(default=lambda: None)
+    cores: Sequence[int] = field(default_factory=_own_cores)
 
     def open(self, row: str, names: Sequence[str], seconds: float, answers: str = "") -> Reply:
         """Makes these contestants ready, and says who cannot take part and why.
@@ -50,6 +56,7 @@ class Table:
         seconds: of one sample. answers: a file that our process writes for those of the peers; none in one process.
         """
         self.ready.clear()
+        _stay_on(self.cores)
         self.row, absent = BY_NAME[row], dict[str, str]()
         given = _arguments(self.row, names, answers)
         for name in names:
@@ -63,6 +70,8 @@ class Table:
         give_memory_back()
         cold = isinstance(self.row, Race) and self.row.cold
         self.sweep = _sweeper() if cold else lambda: None
+        if isinstance(self.row, Alike) and self.row.threads:
+            _stay_on(self.cores[-1:])  # all its processes: one core may be far slower than another for minutes
         self.calls = {name: 1 if cold else calls_for(each.run, seconds) for name, each in self.ready.items()}
         errors = {name: each.error for name, each in self.ready.items()}
         return {"absent": absent, "errors": errors, "flops": {n: each.flops for n, each in self.ready.items()}}
@@ -105,6 +114,12 @@ class Table:
     def about(self, names: Sequence[str]) -> Reply:
         """What the libraries say of themselves, or why they are absent."""
         return {"about": {name: _about(name) for name in names}}
+
+
+def _stay_on(cores: Sequence[int]) -> None:
+    """From now on this thread runs there, and what it starts; the pool's workers keep what they had."""
+    if cores:
+        os.sched_setaffinity(0, cores)
 
 
 def _about(name: str) -> dict[str, str]:
@@ -159,9 +174,7 @@ def answered(table: Table, request: Mapping[str, Any]) -> Reply:
 
 def main(threads: int) -> None:
     """Serves until the input ends. What libraries print goes to the error output."""
-    if hasattr(os, "sched_setaffinity"):
-        cores = sorted(os.sched_getaffinity(0))
-        os.sched_setaffinity(0, cores[-threads:])
+    _stay_on(_own_cores()[-threads:])
     replies = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
     table = Table(threads)

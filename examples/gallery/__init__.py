@@ -57,6 +57,15 @@ _FUSED = {
         fused.gemm_transposed, (normal(M, K), normal(K, N)), (Result((N, M)),), lambda a, b: answers.product(b.T, a.T)
     ),
     "gemm_scaled": Entry(fused.gemm_scaled, (normal(M, K), normal(K), normal(K, N)), (_OUT,), answers.product_scaled),
+    "gemm_dequantised": Entry(
+        fused.gemm_dequantised,
+        (normal(M, K), whole(N, K, low=-128, high=128, dtype="i1"), normal(N)),
+        (_OUT,),
+        answers.product_dequantised,
+    ),
+    "gemm_masked": Entry(
+        fused.gemm_masked, (normal(M, K), normal(K, N), chance(K, N)), (_OUT,), answers.product_masked
+    ),
 }
 _ELEMENTWISE = {
     "copy": Entry(elementwise.copy, (_MN,), (_OUT,), exact),

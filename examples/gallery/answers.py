@@ -40,6 +40,14 @@ def product_scaled(a: Array, scale: Array, b: Array) -> Running:
     return (exact(a) * exact(scale)) @ exact(b)
 
 
+def product_dequantised(a: Array, q: Array, scale: Array) -> Running:
+    return exact(a) @ (exact(q.T.astype("f4")) * exact(scale))
+
+
+def product_masked(a: Array, b: Array, keep: Array) -> Running:
+    return exact(a) @ exact(np.where(keep, b, np.float32(0)))
+
+
 def scaled_sum(a: Array, b: Array) -> Running:
     return exact(a) / 0.4 + exact(b)
 

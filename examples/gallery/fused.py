@@ -6,14 +6,18 @@ from tilewright.tile import (
     ConstView2,
     View2,
     axis,
+    boolean,
+    cast,
     cdiv,
     coord,
     f32,
     gelu,
+    i8,
     mma,
     parallel,
     shape,
     sigmoid,
+    where,
     zeros,
 )  # fmt: skip
 
@@ -124,4 +128,43 @@ def gemm_scaled(
             k0 = step.index() * bk
             a = A[coord(m0, k0), shape(m, k)] * scale[coord(k0), shape(k)]
             acc = mma(a, B[coord(k0, n0), shape(k, n)], acc)
+        C.at(coord(m0, n0), shape(m, n)).store(acc)
+
+
+@tile.kernel
+def gemm_dequantised(
+    A: ConstView2[f32], Q: ConstView2[i8], scale: ConstView1[f32], C: View2[f32],
+    *, bm: int = 64, bn: int = 64, bk: int = 64,
+):  # fmt: skip
+    """C = A W^T, where row n of W is scale[n] times bytes: the weights are never in memory as numbers."""
+    (M, K), N = A.shape, Q.shape[0]
+    gm, gn, gk = axis("gm", cdiv(M, bm)), axis("gn", cdiv(N, bn)), axis("gk", cdiv(K, bk))
+    m, n, k = axis("m", bm), axis("n", bn), axis("k", bk)
+    for nest in parallel(shape(gm, gn)):
+        m0, n0 = nest.index(gm) * bm, nest.index(gn) * bn
+        acc = zeros(f32, shape(m, n))
+        for step in nest.pipeline(shape(gk), window=2):
+            k0 = step.index() * bk
+            weights = cast(f32, Q[coord(n0, k0), shape(n, k)]) * scale[coord(n0), shape(n)]
+            acc = mma(A[coord(m0, k0), shape(m, k)], weights, acc)
+        C.at(coord(m0, n0), shape(m, n)).store(acc)
+
+
+@tile.kernel
+def gemm_masked(
+    A: ConstView2[f32], B: ConstView2[f32], keep: ConstView2[boolean], C: View2[f32],
+    *, bm: int = 64, bn: int = 64, bk: int = 64,
+):  # fmt: skip
+    """C = A B, where elements of B count only where `keep` says so."""
+    (M, K), N = A.shape, B.shape[1]
+    gm, gn, gk = axis("gm", cdiv(M, bm)), axis("gn", cdiv(N, bn)), axis("gk", cdiv(K, bk))
+    m, n, k = axis("m", bm), axis("n", bn), axis("k", bk)
+    for nest in parallel(shape(gm, gn)):
+        m0, n0 = nest.index(gm) * bm, nest.index(gn) * bn
+        acc = zeros(f32, shape(m, n))
+        for step in nest.pipeline(shape(gk), window=2):
+            k0 = step.index() * bk
+            at = coord(k0, n0)
+            kept = where(keep[at, shape(k, n)], B[at, shape(k, n)], 0.0)
+            acc = mma(A[coord(m0, k0), shape(m, k)], kept, acc)
         C.at(coord(m0, n0), shape(m, n)).store(acc)

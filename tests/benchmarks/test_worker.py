@@ -38,6 +38,15 @@ def test_time_ends_a_race_but_not_before_three_rounds() -> None:
     assert len(table.turns(["tilewright"], rounds=50, seconds=0)["samples"]["tilewright"]) == 3
 
 
+def test_processes_that_are_compared_measure_on_the_same_core() -> None:
+    before = os.sched_getaffinity(0)
+    table = Table(threads=8)
+    table.open("C87 add of 1000 on 1 and 8 threads", ["8 threads"], seconds=1e-5)
+    assert os.sched_getaffinity(0) == {max(before)}
+    table.open(SMALLEST, ["tilewright"], seconds=1e-5)
+    assert os.sched_getaffinity(0) == before
+
+
 @pytest.mark.parametrize(
     ("request_", "reason"),
     [

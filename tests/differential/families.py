@@ -54,5 +54,7 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
         "tiles recomputed": Family(XirOptions(recompute=Use.WHEREVER_LEGAL)),
         "tiles in buffers": Family(XirOptions(recompute=Use.NEVER)),
         "no fused producers": Family(XirOptions(fusion=Use.NEVER)),
+        "panels that programs share": _products(sharing=Use.WHEREVER_LEGAL, packing=Packing.BOTH),
+        "operands computed into panels": _products(fusion=Use.WHEREVER_LEGAL, packing=Packing.BOTH),
     }
 )

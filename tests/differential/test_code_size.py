@@ -34,8 +34,9 @@ def kernel_of(name: str, size: int) -> Kernel:
             return attention.capture(*[tensor_shape(2, whole, 64)] * 4, bq=size, bk=size, causal=True)
 
 
-def operations(kernel: Kernel, lanes: Program | None, recompute: Use | None) -> int:
-    options = XirOptions(lanes=lanes, recompute=recompute, max_scratch_bytes=1 << 30)
+def operations(kernel: Kernel, lanes: Program | None, recompute: Use | None, fusion: Use = Use.NEVER) -> int:
+    """Where operands lie is fixed: rows that are few stay in buffers, and many go into panels."""
+    options = XirOptions(lanes=lanes, recompute=recompute, fusion=fusion, max_scratch_bytes=1 << 30)
     module = lower(kernel, plan(kernel, GENERIC_AVX512, options, threads=2)).module
     run_pipeline(module, CPU_PIPELINE)
     return sum(1 for _ in module.walk())
@@ -51,5 +52,15 @@ OTHER_PLACES = ("attention", PROGRAM, None)  # small rows are recomputed and lar
 def test_larger_tiles_are_no_more_code(name: str, lanes: Program | None, recompute: Use | None) -> None:
     """Blocks of a cache and their edges may differ by a few operations; 64 times the elements may not."""
     small, large = (operations(kernel_of(name, size), lanes, recompute) for size in (64, 512))
+    assert large < 1.1 * small
+    assert large < FUNCTION_OPERATIONS
+
+
+@pytest.mark.parametrize("recompute", PLACES)
+def test_larger_tiles_are_no_more_code_with_operands_in_panels(recompute: Use | None) -> None:
+    """Of 384 columns, which are whole panels of three vectors as 128 are of two: an edge has code of its own."""
+    small, large = (
+        operations(kernel_of("attention", size), None, recompute, Use.WHEREVER_LEGAL) for size in (128, 384)
+    )
     assert large < 1.1 * small
     assert large < FUNCTION_OPERATIONS

@@ -7,7 +7,7 @@ import numpy as np
 from tests.random.running import compiled
 from tilewright import interp, tile
 from tilewright.numerics.arrays import numpy_dtype
-from tilewright.tile import bf16
+from tilewright.tile import Use, XirOptions, bf16, element
 
 ROW_OF_17 = """from tilewright import tile
 from tilewright.tile import *
@@ -46,10 +46,21 @@ def program(X: ConstView2[f16], Z: View1[f32], Y: View3[f32]):
         Y.at(coord(n, 0, 0), shape(axis("o", 1), r, one)).store(product)
 """
 
+COLUMN_TO_COLUMN = """from tilewright import tile
+from tilewright.tile import *
 
-def agree(source: str, *arrays: Any) -> list[Any]:
+@tile.kernel
+def program(X: ConstView2[f32], Y: View2[f32]):
+    one, r = axis("one", 1), axis("r", 17)
+    for nest in parallel(shape(axis("g", 3))):
+        n = nest.index()
+        Y.at(coord(0, n), shape(r, one)).store(X[coord(0, 0), shape(r, one)])
+"""
+
+
+def agree(source: str, *arrays: Any, xir: XirOptions | None = None) -> list[Any]:
     """Both routes on these arrays; the last element of each is followed by others, which stay."""
-    kernel = compiled(source, f"<{source[-40:]}>")
+    kernel = compiled(source, f"<{source[-40:]}>").with_options(xir=xir)
     ir = kernel.capture(*(tile.tensor_shape(*each.shape) for each in arrays))
     here = [each.copy() for each in arrays]
     interp.run(ir, here)
@@ -76,3 +87,11 @@ def test_a_program_cut_into_blocks_writes_nothing_of_the_next_program() -> None:
     """A last block of 16 that holds 4 elements of 20 updated 12 elements of the next program a second time."""
     z = np.arange(100, dtype=np.float32)
     agree(BLOCKS_OF_20, np.ones((20, 14), np.float16), z, np.zeros((5, 20, 1), np.float32))
+
+
+def test_one_column_goes_in_no_squares() -> None:
+    """A vector along an axis of one element was loaded as one element, and turned as if it were whole."""
+    squares = XirOptions(lanes=element(), squares=Use.WHEREVER_LEGAL)
+    x = np.arange(34, dtype=np.float32).reshape(17, 2)
+    _, y = agree(COLUMN_TO_COLUMN, x, np.zeros((17, 1), np.float32), xir=squares)
+    assert y.tolist() == x[:, :1].tolist()

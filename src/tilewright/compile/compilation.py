@@ -10,7 +10,6 @@ from tilewright.core.source import user_span
 from tilewright.ir.effects import usage
 from tilewright.ir.kernel import Kernel, Parameter
 from tilewright.ir.types import footprint
-from tilewright.ir.verify import verify_or_raise
 from tilewright.lang.kernel import KernelDefinition
 from tilewright.runtime.device import Device
 from tilewright.runtime.interface import NativeShader
@@ -64,7 +63,7 @@ def _wrong(expected: str, got: object, remedy: str) -> UnsupportedError:
 
 def _native(device: Device, kernel: Kernel, options: CompileOptions) -> NativeShader:
     with during(f"compiling {options.name or kernel.name} for device {device.name}"):
-        verify_or_raise(kernel.module)
+        kernel.require_sound()
         if options.compile_only:
             raise UnsupportedError(COMPILE_ONLY.at(user_span(), kernel=kernel.name))
         require_route(options)

@@ -1,6 +1,7 @@
 """What operations do to storage, asked by name. The facts are the `HasEffect` traits of the operations."""
 
 from collections.abc import Iterator
+from functools import cache
 
 from xdsl.ir import Operation, SSAValue
 
@@ -14,8 +15,13 @@ __all__ = ["effect_of", "is_pure", "reads", "storage_of", "tree_effect", "usage"
 
 def effect_of(op: Operation) -> Effect:
     """What the operation itself does, not counting its regions."""
+    return _effect_of_kind(type(op))
+
+
+@cache
+def _effect_of_kind(kind: type[Operation]) -> Effect:
     found = Effect.NONE
-    for trait in op.get_traits_of_type(HasEffect):
+    for trait in kind.get_traits_of_type(HasEffect):
         found |= trait.effect
     return found
 

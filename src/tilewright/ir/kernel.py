@@ -7,6 +7,7 @@ from xdsl.ir import SSAValue
 
 from tilewright.core.codes.internal import MALFORMED_IR
 from tilewright.core.computed import computed
+from tilewright.core.diagnostics import Diagnostic
 from tilewright.core.dtypes import DType
 from tilewright.core.errors import InternalError
 from tilewright.core.source import UNKNOWN
@@ -15,6 +16,7 @@ from tilewright.ir.listing import list_kernel
 from tilewright.ir.ops.regions import KernelOp
 from tilewright.ir.text import print_module
 from tilewright.ir.types import DimAttr, ViewType, dtype_of
+from tilewright.ir.verify import raise_found, verify
 
 __all__ = ["Kernel", "Parameter"]
 
@@ -38,6 +40,12 @@ class Kernel:
     name: str
     rewritten_source: str = ""
 
+    def rewritten(self, module: ModuleOp, digest: str) -> "Kernel":
+        """The same kernel after passes: its module, whose structural hash is known."""
+        made = Kernel(module, self.name, self.rewritten_source)
+        made.__dict__["hash"] = digest
+        return made
+
     @computed
     def op(self) -> KernelOp:
         """The one `tile.kernel` of the module. Raises InternalError (TW921) when there is none or several."""
@@ -56,6 +64,14 @@ class Kernel:
     def hash(self) -> str:
         """The structural hash of the module (see `ir.hash`)."""
         return structural_hash(self.module)
+
+    @computed
+    def _found(self) -> tuple[Diagnostic, ...]:
+        return verify(self.module)
+
+    def require_sound(self) -> None:
+        """Raises what the verifier finds in the module, as `verify_or_raise` does. The module is looked at once."""
+        raise_found(self._found)
 
     def text(self, *, short: bool = False) -> str:
         """The module as text that parses back; `short` is a listing for people, one line an operation."""

@@ -6,7 +6,7 @@ This is the only file that builds on xDSL's rewriter, which drops locations.
 import tempfile
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -21,10 +21,11 @@ from tilewright.core.diagnostics import render
 from tilewright.core.errors import InternalError, TilewrightError, during
 from tilewright.core.source import UNKNOWN, Span
 from tilewright.ir.hash import structural_hash
+from tilewright.ir.kernel import Kernel
 from tilewright.ir.location import span_of
 from tilewright.ir.target import TargetModel
 from tilewright.ir.text import print_module
-from tilewright.ir.verify import verify
+from tilewright.ir.verify import Accepted, verify
 
 __all__ = ["PassRecord", "TilePass", "TileRewriter", "Trace", "run_pipeline"]
 
@@ -120,6 +121,8 @@ class Trace:
     """What a pipeline did, pass by pass."""
 
     records: tuple[PassRecord, ...]
+    digest: str = ""
+    """The structural hash of the module at the end."""
 
     def render(self) -> str:
         """A line for each pass, and under it what the pass says."""
@@ -130,17 +133,23 @@ class Trace:
         return "\n".join(rows)
 
 
-def run_pipeline(module: ModuleOp, passes: Sequence[TilePass], *, target: TargetModel | None = None) -> Trace:
+def run_pipeline(
+    module: ModuleOp, passes: Iterable[TilePass], *, target: TargetModel | None = None, original: Kernel | None = None
+) -> Trace:
     """Runs the passes in order on `module`, in place, and verifies after each that changed something.
+
+    `passes` may be made on the way: the next one is asked for when those before it have run. `original` is a kernel
+    whose module equals this one and stays as it is; without it a copy is made.
 
     Raises InternalError (TW922) that names the pass which failed, left an invalid module or lost a place, with a file
     holding the module as that pass received it.
     """
-    original = module.clone()
-    digest = structural_hash(module)
+    given = original or Kernel(module.clone(), "")
+    digest = given.hash
     records: list[PassRecord] = []
-    unplaced = set(_unplaced(module))
-    for index, step in enumerate(passes):
+    before: list[TilePass] = []
+    unplaced, accepted = set(_unplaced(module)), Accepted()
+    for step in passes:
         rewriter, begin = TileRewriter(), time.perf_counter()
         try:
             with during(f"running the pass {step.name}"):
@@ -149,13 +158,16 @@ def run_pipeline(module: ModuleOp, passes: Sequence[TilePass], *, target: Target
             raise
         except Exception as error:
             blame = _Blame(step.name, f"fails with {type(error).__name__}: {error}", ())
-            raise _guilty(blame, UNKNOWN, original, passes[:index]) from error
+            raise _guilty(blame, UNKNOWN, given, before) from error
         seconds = time.perf_counter() - begin
         if rewriter.changes:
-            _check(module, unplaced, step, original, passes[:index], target)
-            digest, unplaced = structural_hash(module), set(_unplaced(module))
+            blame, span = _fault(module, unplaced, step, target, accepted)
+            if blame is not None:
+                raise _guilty(blame, span, given, before)
+            digest = structural_hash(module)
+        before.append(step)
         records.append(PassRecord(step.name, rewriter.changes, seconds, digest, tuple(rewriter.notes)))
-    return Trace(tuple(records))
+    return Trace(tuple(records), digest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,31 +177,27 @@ class _Blame:
     notes: tuple[str, ...]
 
 
-def _check(
-    module: ModuleOp,
-    unplaced: set[Operation],
-    step: TilePass,
-    original: ModuleOp,
-    before: Sequence[TilePass],
-    target: TargetModel | None,
-) -> None:
+def _fault(
+    module: ModuleOp, unplaced: set[Operation], step: TilePass, target: TargetModel | None, accepted: Accepted
+) -> tuple[_Blame | None, Span]:
+    """What is wrong with what the pass left, and where. `unplaced` had no place before any pass."""
     lost = next((op for op in _unplaced(module) if op not in unplaced), None)
     if lost is not None:
-        blame = _Blame(step.name, f"has no place on a {lost.name} that the pass made", ())
-        raise _guilty(blame, UNKNOWN, original, before)
-    found = verify(module, target)
-    if found:
-        notes = tuple(render(diagnostic) for diagnostic in found)
-        blame = _Blame(step.name, f"does not verify: {found[0].message}", notes)
-        raise _guilty(blame, found[0].span, original, before)
+        return _Blame(step.name, f"has no place on a {lost.name} that the pass made", ()), UNKNOWN
+    found = verify(module, target, accepted=accepted)
+    if not found:
+        return None, UNKNOWN
+    notes = tuple(render(diagnostic) for diagnostic in found)
+    return _Blame(step.name, f"does not verify: {found[0].message}", notes), found[0].span
 
 
 def _unplaced(module: ModuleOp) -> Iterator[Operation]:
-    return (op for op in module.walk() if op is not module and isinstance(op.location, UnknownLoc))
+    return (op for op in module.walk() if type(op.location) is UnknownLoc and op is not module)
 
 
-def _guilty(blame: _Blame, span: Span, original: ModuleOp, before: Sequence[TilePass]) -> InternalError:
+def _guilty(blame: _Blame, span: Span, given: Kernel, before: Sequence[TilePass]) -> InternalError:
     """The error, after replaying the innocent passes to write down what the guilty one was given."""
+    original = given.module.clone()
     for step in before:
         step.apply(original, TileRewriter())
     file = _write_reproducer(blame, original)

@@ -5,6 +5,7 @@ A dimension is an identity, not a size and not a name: two axes of equal extent 
 """
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from math import prod
 from typing import cast
 
@@ -56,14 +57,25 @@ def is_element(attr: Attribute) -> bool:
     return attr in _DTYPES
 
 
+def _hash_once(self: ParametrizedAttribute) -> int:
+    """The hash of a tree of attributes, computed once: types are looked up far more often than they are made."""
+    found = self.__dict__.get("_hash")
+    if found is None:
+        found = hash((self.name, *self.parameters))
+        object.__setattr__(self, "_hash", found)
+    return found
+
+
 @irdl_attr_definition
 class DimAttr(ParametrizedAttribute):
     """One dimension identity. Labels live in the kernel's label table, never here."""
 
     name = "tile.dim"
     id: IntAttr = param_def()
+    __hash__ = _hash_once
 
     @staticmethod
+    @lru_cache(maxsize=1024)
     def of(dim_id: int) -> "DimAttr":
         return DimAttr(IntAttr(dim_id))
 
@@ -88,8 +100,10 @@ class AxisAttr(ParametrizedAttribute):
     name = "tile.axis"
     dim: DimAttr = param_def()
     size: IntAttr = param_def()
+    __hash__ = _hash_once
 
     @staticmethod
+    @lru_cache(maxsize=4096)
     def of(dim: DimAttr, extent: int) -> "AxisAttr":
         return AxisAttr(dim, IntAttr(extent))
 
@@ -114,6 +128,7 @@ class SpaceAttr(ParametrizedAttribute):
 
     name = "tile.space"
     items: ArrayAttr[AxisAttr] = param_def()
+    __hash__ = _hash_once
 
     @staticmethod
     def of(axes: Iterable[AxisAttr]) -> "SpaceAttr":
@@ -192,6 +207,7 @@ class TileType(ParametrizedAttribute, TypeAttribute):
     name = "tile.tile"
     element: Attribute = param_def()
     space: SpaceAttr = param_def()
+    __hash__ = _hash_once
 
     @staticmethod
     def of(dtype: type[DType], space: SpaceAttr) -> "TileType":
@@ -219,6 +235,7 @@ class ViewType(ParametrizedAttribute, TypeAttribute):
     space: SpaceAttr = param_def()
     steps: ArrayAttr[IntAttr] = param_def()
     access: builtin.StringAttr = param_def()
+    __hash__ = _hash_once
 
     @staticmethod
     def of(dtype: type[DType], space: SpaceAttr, strides: Sequence[int], *, const: bool) -> "ViewType":

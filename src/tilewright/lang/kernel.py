@@ -18,7 +18,6 @@ from tilewright.ir.kernel import Kernel
 from tilewright.ir.location import location_of
 from tilewright.ir.ops.regions import KernelOp, YieldOp
 from tilewright.ir.types import AxisAttr, DimAttr, SpaceAttr, ViewType, element_attr
-from tilewright.ir.verify import verify_or_raise
 from tilewright.lang.annotations import ScalarAnnotation
 from tilewright.lang.context import Capture, capturing
 from tilewright.lang.guards import CaptureGuards, guards_of
@@ -121,8 +120,9 @@ def _run(definition: KernelDefinition, made: Rewritten, arguments: BoundArgument
     op.properties["labels"] = DictionaryAttr(labels)
     module = ModuleOp([op])
     module.location = op.location
-    verify_or_raise(module)
-    return Kernel(module, definition.name, made.source)
+    kernel = Kernel(module, definition.name, made.source)
+    kernel.require_sound()
+    return kernel
 
 
 def _empty_kernel(

@@ -15,6 +15,7 @@ from .lifetime import Lifetime
 
 if TYPE_CHECKING:
     from .context import DeviceContext
+    from .helping import CodeCall
 
 __all__ = ["Access", "Command", "FencedTask", "HostCallback", "Task", "host_callback"]
 
@@ -53,6 +54,10 @@ class Task(ABC):
     @abstractmethod
     def run(self) -> Callable[[], object]:
         """What it does, on the stream's thread."""
+
+    def code(self) -> "CodeCall | None":
+        """The same as short machine code, or None. What it raises keeps the task from running that way."""
+        return None
 
     @abstractmethod
     def abandon(self, cause: Diagnostic, /) -> None:

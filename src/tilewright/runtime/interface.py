@@ -79,7 +79,8 @@ class PreparedShader(Protocol):
     """The optional ability of a shader to prepare a launch that comes again and again."""
 
     def prepare(self, addresses: Sequence[int], /) -> Callable[[], object]:
-        """`launch` on arguments that begin at these addresses, as a function without arguments.
+        """`launch` on arguments that begin at these addresses, as a function without arguments; as a CodeCall (see
+        `helping`) where it is that.
 
         Called while the shader and the memory are alive, by any number of threads at once; keeps neither alive.
         """

@@ -24,6 +24,7 @@ from tilewright.numerics.scalars import as_number, packed
 from .buffer import Buffer, BufferView
 from .capability import Capability
 from .command import Access, Command
+from .helping import CodeCall, code_of
 from .lifetime import Lifetime
 
 if TYPE_CHECKING:
@@ -103,6 +104,9 @@ class DispatchCommand(Command):
     @property
     def run(self) -> Callable[[], object]:
         return self.bound.launch
+
+    def code(self) -> CodeCall | None:
+        return code_of(self.bound.launch)
 
     def require_open(self) -> None:
         if not self.bound.is_open():

@@ -16,6 +16,7 @@ from tilewright.core.source import user_span
 from .command import Task
 from .fence import Fence
 from .hazards import Clock, Conflict, HazardTracker
+from .helping import CheckedLaunch
 from .interface import Binding, DeviceInterface, NativeBuffer
 from .lifetime import Lifetime
 from .monitor import Monitor
@@ -195,13 +196,12 @@ def validated_launch(
     ranges = [(binding.buffer.handle, binding.byte_offset, binding.size_bytes) for binding in bindings]
     handles = frozenset(handle for handle, _, _ in ranges)
 
-    def checked() -> None:
+    def check() -> None:
         if not handles <= living.keys():
             handle, begin, size_bytes = next(each for each in ranges if each[0] not in living)
             raise _foreign(handle, begin, begin + size_bytes, "it does not hold")
-        launch()
 
-    return checked
+    return CheckedLaunch(check, launch)
 
 
 def check_range(buffers: dict[int, NativeBuffer], buffer: NativeBuffer, begin: int, size_bytes: int) -> None:

@@ -15,6 +15,7 @@ from tilewright.core.errors import DispatchError, TilewrightError, blame, during
 from tilewright.core.source import user_span
 
 from .command import Task
+from .helping import run_first, startable
 from .monitor import Monitor
 
 __all__ = ["CommandQueue", "Worker", "refuse_blocking"]
@@ -47,6 +48,10 @@ class Worker:
     time, and runs them in one go: a call of C code that calls the next task while none fails. So a task costs little
     more than its work, and still nobody waits long for a task behind which others were taken.
 
+    Who waits, and finds the thread doing nothing, runs the first tasks itself as far as they are short machine code
+    (see `helping`): waking the thread and being woken by it takes far longer than they do. The thread was woken when
+    they came, so what remains is its own.
+
     After a failed task nothing runs until `synchronize` has raised its error: the tasks behind it are abandoned. At
     exit of the interpreter the thread finishes what was submitted. In a forked child the queue is empty, and if that
     lost anything the next `synchronize` says so.
@@ -61,7 +66,8 @@ class Worker:
         self._thread: threading.Thread | None = None
         self._finishing = False
         self._submitted = 0
-        self._ended = 0
+        self._ending = 0  # tasks that have left the queue, and that nobody knows of yet
+        self._ticket: list[None] = []
         self._failure: TilewrightError | None = None
         self._start_waits()
         monitor.enlist(self)
@@ -75,26 +81,21 @@ class Worker:
     def submit(self, tasks: Sequence[Task], /) -> None:
         if self._thread is None:
             self._start()
-        self._queue.extend(tasks)
-        self._submitted += len(tasks)
         if self._asleep:
-            self._wake()
+            self._wake()  # to wait for the lock that the caller holds
+        count = len(tasks)
+        self._submitted += count  # an interrupt comes after a call, so not between this and the next line
+        self._queue.extend(tasks)
 
     def synchronize(self) -> None:
         with self._monitor.lock:
             target = self._submitted
-            bell = _bell()
-            if self._ended < target:
-                self._waiting.append((target, bell))
-            else:
-                bell.release()
-        try:
-            while not bell.acquire(timeout=_PATIENCE_SECONDS):
-                pass
-        except BaseException:
-            with self._monitor.lock:
-                self._waiting = [(end, other) for end, other in self._waiting if other is not bell]
-            raise
+        while self._help(target):
+            if self._monitor.leaving:
+                self._monitor.settle()
+        self._wait(target)
+        if self._failure is None:
+            return
         with self._monitor.lock:
             failure = self._take_failure(target)
         try:
@@ -102,6 +103,40 @@ class Worker:
                 raise failure
         finally:
             del failure  # as in `_fail`
+
+    def _wait(self, target: int) -> None:
+        """Until so many tasks have ended."""
+        with self._monitor.lock:
+            if self._ended >= target:
+                return
+            bell = _bell()
+            self._waiting.append((target, bell))
+        try:
+            while not bell.acquire(timeout=_PATIENCE_SECONDS):
+                pass
+        except BaseException:
+            with self._monitor.lock:
+                self._waiting = [(end, other) for end, other in self._waiting if other is not bell]
+            raise
+
+    def _help(self, target: int) -> bool:
+        """Runs some of the first tasks up to `target`, on the thread that waits for them, if the queue's own does
+        nothing. Whether it did.
+        """
+        with self._monitor.lock:
+            if self._running.tasks or self._ending or self._waiting or self._failure is not None:
+                return False
+            if self._ended >= target:
+                return False
+            ticket = self._take_ticket()
+            tasks, codes = startable(self._queue, min(target - self._ended, _MOST))
+            return bool(tasks) and run_first(self._queue, codes, ticket)
+
+    def _take_ticket(self) -> list[None]:
+        """Who holds the last one may change the front of the queue; those before are worth nothing any more."""
+        self._ticket.clear()
+        self._ticket = [None]
+        return self._ticket
 
     def finish(self) -> None:
         with self._monitor.lock:
@@ -124,7 +159,8 @@ class Worker:
         lost = self._not_ended()
         self._running = _Batch(())
         self._queue.clear()
-        self._ended = self._submitted
+        self._ending = 0
+        self._take_ticket()
         self._thread = None
         self._start_waits()
         if not lost:
@@ -132,6 +168,11 @@ class Worker:
         self._failure = DispatchError(LOST_IN_FORK.at(lost[0].command.span, count=len(lost)))
         for task in lost:
             task.abandon(self._failure.diagnostic)
+
+    @property
+    def _ended(self) -> int:
+        """How many tasks are over and done with. The caller holds the lock."""
+        return self._submitted - len(self._queue) - self._ending
 
     def _not_ended(self) -> list[Task]:
         return list(self._queue)[self._running.ended :]
@@ -160,6 +201,7 @@ class Worker:
         while True:
             with self._monitor.lock:
                 if self._queue:
+                    self._take_ticket()
                     self._running = _Batch(_in_one_go(self._queue, self._most))
                     return self._running
                 if self._finishing:
@@ -205,13 +247,14 @@ class Worker:
         count = len(batch.tasks)
         with self._monitor.lock:
             self._running = _Batch(())
+            self._ending = count
             for _ in range(count):
                 self._queue.popleft()
         batch.clear()
         if self._monitor.leaving:
             self._monitor.settle()
         with self._monitor.lock:
-            self._ended += count
+            self._ending = 0
             if self._waiting:
                 self._ring()
 

@@ -6,7 +6,8 @@ from types import MappingProxyType
 from xdsl.dialects import arith, math, scf, vector
 from xdsl.ir import Operation
 
-from tilewright.xir import ops
+from tilewright.xir import address_ops, ops
+from tilewright.xir.pack_op import PackOp
 
 __all__ = [
     "CASTS",
@@ -14,6 +15,7 @@ __all__ = [
     "FLOAT_BINARY",
     "FLOAT_UNARY",
     "INTEGER_BINARY",
+    "HINTS",
     "PURE",
     "READS",
     "STRUCTURE",
@@ -80,11 +82,12 @@ PURE: Kinds = frozenset(
         *CASTS,
         *(arith.ConstantOp, arith.CmpiOp, arith.CmpfOp, arith.SelectOp, math.FmaOp),
         *(vector.BroadcastOp, vector.ExtractOp, vector.InsertOp, vector.ShuffleOp),
-        *(ops.ScaleOp, ops.LanesOp, ops.FirstLanesOp, ops.FoldLanesOp, ops.LaneIdOp, ops.LineOffsetOp),
+        *(ops.ScaleOp, ops.LanesOp, ops.FirstLanesOp, ops.FoldLanesOp, ops.LaneIdOp, address_ops.LineOffsetOp),
     }
 )
 """No effect, and the same result for the same operands. Integer division is among them but may trap."""
 
 READS: Kinds = frozenset({ops.LoadOp, ops.GatherOp})
-WRITES: Kinds = frozenset({ops.StoreOp, ops.ScatterOp, ops.AtomicOp, ops.ContractOp, ops.CallOp, ops.BarrierOp})
+HINTS: Kinds = frozenset({address_ops.PrefetchOp})
+WRITES: Kinds = frozenset({ops.StoreOp, ops.ScatterOp, ops.AtomicOp, ops.ContractOp, PackOp, ops.CallOp, ops.BarrierOp})
 STRUCTURE: Kinds = frozenset({scf.ForOp, scf.IfOp, scf.YieldOp, ops.ReturnOp, ops.AllocOp, ops.KernelOp, ops.FuncOp})

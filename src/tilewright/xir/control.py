@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from tilewright.core.codes.internal import XIR_MISUSE
 from tilewright.core.errors import InternalError
-from tilewright.xir import ops
+from tilewright.xir import address_ops, ops
 from tilewright.xir.constants import known_int
 from tilewright.xir.insertion import Insertion
 from tilewright.xir.location import span_of
@@ -154,7 +154,7 @@ class ControlBuilder(Insertion):
 
     def contract(
         self,
-        operands: Sequence[SSAValue],
+        operands: Sequence[SSAValue | None],
         extents: tuple[int, int, int],
         strides: tuple[int, int, int, int, int, int],
         tile: tuple[int, int, int],
@@ -163,11 +163,14 @@ class ControlBuilder(Insertion):
         blocking: tuple[int, int, int] = (0, 0, 0),
         unsigned: tuple[bool, bool] = (False, False),
         folds: Sequence[tuple[int, int, int]] = (),
+        turned: tuple[bool, bool] = (False, False),
+        ready: tuple[bool, bool] = (False, False),
     ) -> ops.ContractOp:
         """See `ContractOp`; its bodies are empty and may be filled."""
         op = ops.ContractOp(
-            operands, extents, strides, tile, from_zero=from_zero, blocking=blocking, unsigned=unsigned, folds=folds
-        )
+            operands, extents, strides, tile,
+            from_zero=from_zero, blocking=blocking, unsigned=unsigned, folds=folds, turned=turned, ready=ready,
+        )  # fmt: skip
         return self.insert(op)
 
     def barrier(self) -> None:
@@ -175,7 +178,11 @@ class ControlBuilder(Insertion):
 
     def line_offset(self, buffer: SSAValue, index: Index, size: int) -> SSAValue:
         """Elements from `index` on that lie before the next address that is a multiple of `size` bytes."""
-        return self.insert(ops.LineOffsetOp(buffer, self.index(index), size)).results[0]
+        return self.insert(address_ops.LineOffsetOp(buffer, self.index(index), size)).results[0]
+
+    def prefetch(self, buffer: SSAValue, index: Index) -> None:
+        """Ask for the line of an element, which may lie outside of the buffer."""
+        self.insert(address_ops.PrefetchOp(buffer, self.index(index)))
 
     def lane_id(self) -> SSAValue:
         return self.insert(ops.LaneIdOp()).results[0]

@@ -9,13 +9,20 @@ from xdsl.dialects.vector import Vector
 from xdsl.ir import Dialect, Operation
 
 from tilewright.xir import ops
+from tilewright.xir.address_ops import LineOffsetOp, PrefetchOp
+from tilewright.xir.pack_op import PackOp
 from tilewright.xir.syntax import SYNTAX
 from tilewright.xir.types import BufferType
 
-XIR_OPS: tuple[type[Operation], ...] = tuple(
-    item
-    for item in vars(ops).values()
-    if isinstance(item, type) and issubclass(item, Operation) and item.__module__ == ops.__name__
+XIR_OPS: tuple[type[Operation], ...] = (
+    *(
+        item
+        for item in vars(ops).values()
+        if isinstance(item, type) and issubclass(item, Operation) and item.__module__ == ops.__name__
+    ),
+    LineOffsetOp,
+    PackOp,
+    PrefetchOp,
 )
 
 XirDialect = Dialect("xir", list(XIR_OPS), [BufferType])

@@ -16,7 +16,7 @@ from tilewright.core.codes.internal import XIR_BAD_ACCESS, XIR_NOT_EXPANDED
 from tilewright.core.errors import InternalError
 from tilewright.numerics.arrays import Array
 from tilewright.numerics.faults import DivisionByZeroError
-from tilewright.xir import ops
+from tilewright.xir import address_ops, ops
 from tilewright.xir.location import span_of
 from tilewright.xir.types import BufferType, buffer_type, lanes_of
 from tilewright.xir.values import VALUES, fold_pair, storage_dtype
@@ -28,29 +28,38 @@ Step = Callable[[Env], None]
 
 
 def run(module: ModuleOp, arrays: Sequence[Array], tasks: Iterable[int] | None = None, *, poison: bool = True) -> None:
-    """Runs the module's kernel for `tasks`, all of them in order when None, writing to `arrays` in place.
+    """Runs the module's kernels one after the other, writing to `arrays` in place; of the last one only `tasks`, or all
+    of them in order when None.
 
-    `arrays`: one contiguous one-dimensional array for every buffer of the kernel, in order, of the buffer's element
-    type; booleans may be `bool` and unsigned integers their own type. They may alias. With `poison`, fresh scratch
-    memory holds NaN (for integers, a pattern).
+    `arrays`: one contiguous one-dimensional array for every buffer of the caller, in order, of the buffer's element
+    type; booleans may be `bool` and unsigned integers their own type. They may alias. With `poison`, fresh memory, of a
+    worker or of the launch, holds NaN (for integers, a pattern).
 
     Raises InternalError: TW944 for an access outside a buffer or a division by zero, TW945 for an operation that
     the passes should have expanded.
     """
-    (kernel,) = (op for op in module.body.block.ops if isinstance(op, ops.KernelOp))
-    machine = _Machine(module, poison=poison)
-    body, arguments = machine.compiled(kernel.body.block), kernel.body.block.args
-    if len(arrays) != len(arguments) - 1:
-        what = f"{len(arrays)} arrays stand for {len(arguments) - 1} buffers"
+    kernels = [op for op in module.body.block.ops if isinstance(op, ops.KernelOp)]
+    machine, kernel = _Machine(module, poison=poison), kernels[-1]
+    buffers = [buffer_type(argument) for argument in kernel.body.block.args[:-1]]
+    own = [kind for kind in buffers if kind.space.data == "launch"]
+    if len(arrays) != len(buffers) - len(own):
+        what = f"{len(arrays)} arrays stand for {len(buffers) - len(own)} buffers"
         raise InternalError(XIR_BAD_ACCESS.at(span_of(kernel), what=what))
-    memory: Env = {
-        argument: _storage(array, buffer_type(argument), kernel)
-        for argument, array in zip(arguments, arrays, strict=False)
-    }
-    for task in range(kernel.tasks.data) if tasks is None else tasks:
-        env = {**memory, arguments[-1]: np.asarray([task])}
-        for step in body:
-            step(env)
+    given = [_storage(array, kind, kernel) for array, kind in zip(arrays, buffers, strict=False)]
+    memory = [*given, *(_fresh(kind, poison=poison) for kind in own)]
+    for each in kernels:
+        body, arguments = machine.compiled(each.body.block), each.body.block.args
+        for task in range(each.tasks.data) if tasks is None or each is not kernel else tasks:
+            env: Env = {**dict(zip(arguments, memory, strict=False)), arguments[-1]: np.asarray([task])}
+            for step in body:
+                step(env)
+
+
+def _fresh(kind: BufferType, *, poison: bool) -> Array:
+    fresh = np.zeros(kind.extent, storage_dtype(kind.element))
+    if poison:
+        fresh.view(np.uint8)[:] = 0xFF if fresh.dtype.kind in "fV" else 0x5A
+    return fresh
 
 
 def _storage(array: Array, kind: BufferType, kernel: ops.KernelOp) -> Array:
@@ -155,13 +164,9 @@ def _call(machine: _Machine, op: Operation) -> Step:
 
 def _alloc(machine: _Machine, op: Operation) -> Step:
     result, kind = op.results[0], buffer_type(op.results[0])
-    dtype = storage_dtype(kind.element)
 
     def step(env: Env) -> None:
-        fresh = np.zeros(kind.extent, dtype)
-        if machine.poison:
-            fresh.view(np.uint8)[:] = 0xFF if dtype.kind in "fV" else 0x5A
-        env[result] = fresh
+        env[result] = _fresh(kind, poison=machine.poison)
 
     return step
 
@@ -226,7 +231,7 @@ def _store(_: _Machine, op: Operation) -> Step:
 
 def _line_offset(_: _Machine, op: Operation) -> Step:
     """By the addresses that the arrays really have."""
-    offset = cast(ops.LineOffsetOp, op)
+    offset = cast(address_ops.LineOffsetOp, op)
     buffer, index, size, result = offset.buffer, offset.index, offset.bytes.data, offset.result
 
     def step(env: Env) -> None:
@@ -235,6 +240,10 @@ def _line_offset(_: _Machine, op: Operation) -> Step:
         env[result] = np.asarray([-address % size // memory.itemsize])
 
     return step
+
+
+def _prefetch(_: _Machine, __: Operation) -> Step:
+    return lambda _: None
 
 
 def _scatter(_: _Machine, op: Operation) -> Step:
@@ -290,7 +299,8 @@ _EFFECTS: Mapping[type[Operation], Callable[[_Machine, Operation], Step]] = Mapp
         ops.AllocOp: _alloc,
         ops.LoadOp: _load,
         ops.StoreOp: _store,
-        ops.LineOffsetOp: _line_offset,
+        address_ops.LineOffsetOp: _line_offset,
+        address_ops.PrefetchOp: _prefetch,
         ops.GatherOp: _gather,
         ops.ScatterOp: _scatter,
         ops.AtomicOp: _atomic,

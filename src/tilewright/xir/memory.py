@@ -1,14 +1,30 @@
 """Which operations may change what which others read."""
 
-from xdsl.ir import Block, Operation, SSAValue
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from xdsl.ir import Operation, SSAValue
 
 from tilewright.xir import ops
+from tilewright.xir.pack_op import PackOp
 from tilewright.xir.types import BufferType
 
 __all__ = ["ANYTHING", "GLOBAL", "Region", "read_region", "written_regions"]
 
 GLOBAL = "global"
 ANYTHING = "anything"
+
+# The buffer that an operation writes.
+_WRITTEN: Mapping[type[Operation], Callable[[Any], SSAValue]] = MappingProxyType(
+    {
+        ops.StoreOp: lambda op: op.operands[1],
+        ops.ScatterOp: lambda op: op.operands[1],
+        ops.AtomicOp: lambda op: op.operands[0],
+        ops.ContractOp: lambda op: op.c,
+        PackOp: lambda op: op.panel,
+    }
+)
 
 Region = SSAValue | str
 """Memory that overlaps no other: one `xir.alloc`, or GLOBAL, all buffers that came as arguments. ANYTHING is all."""
@@ -25,21 +41,21 @@ def read_region(op: ops.LoadOp | ops.GatherOp) -> Region:
 
 def written_regions(op: Operation) -> set[Region]:
     """What `op` may write, nested blocks included."""
-    match op:
-        case ops.StoreOp() | ops.ScatterOp():
-            return {region_of(op.operands[1])}
-        case ops.AtomicOp():
-            return {region_of(op.operands[0])}
-        case ops.ContractOp():
-            return {region_of(op.operands[4])}
-        case ops.CallOp():
-            return {region_of(value) for value in op.operands if isinstance(value.type, BufferType)}
-        case ops.BarrierOp():
-            return {ANYTHING}
-        case _:
-            blocks = [block for region in op.regions for block in region.blocks]
-            return set[Region]().union(*map(_written_in, blocks))
+    found: set[Region] = set()
+    _add_written(op, found)
+    return found
 
 
-def _written_in(block: Block) -> set[Region]:
-    return set[Region]().union(*map(written_regions, block.ops))
+def _add_written(op: Operation, found: set[Region]) -> None:
+    kind = type(op)
+    if kind in _WRITTEN:
+        found.add(region_of(_WRITTEN[kind](op)))
+    elif kind is ops.CallOp:
+        found.update(region_of(value) for value in op.operands if isinstance(value.type, BufferType))
+    elif kind is ops.BarrierOp:
+        found.add(ANYTHING)
+    else:
+        for region in op.regions:
+            for block in region.blocks:
+                for inner in block.ops:
+                    _add_written(inner, found)

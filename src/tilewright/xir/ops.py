@@ -5,6 +5,7 @@ here assumes a CPU.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.dialects.builtin import ArrayAttr, BoolAttr, IntAttr, StringAttr
@@ -63,9 +64,10 @@ def _optional(value: SSAValue | None) -> list[SSAValue]:
 
 @irdl_op_definition
 class KernelOp(IRDLOperation):
-    """The entry, run once for every task in [0, tasks); tasks are independent.
+    """An entry, run once for every task in [0, tasks); tasks are independent.
 
-    Body arguments: the buffers in signature order, then the i64 task index.
+    Body arguments: the buffers in signature order, memory of the launch, then the i64 task index. A module may have
+    several kernels with the same arguments: each begins when all tasks of the one before are done.
     """
 
     name = "xir.kernel"
@@ -198,25 +200,6 @@ class StoreOp(IRDLOperation):
         super().__init__(
             operands=[value, buffer, index, _optional(mask)], properties={"streaming": BoolAttr.from_bool(streaming)}
         )
-
-
-@irdl_op_definition
-class LineOffsetOp(IRDLOperation):
-    """How many elements lie before the first one, from `index` on, whose address is a multiple of `bytes`.
-
-    It reads no memory. `bytes` is a power of two and a multiple of the element's size.
-    """
-
-    name = "xir.line_offset"
-    buffer = operand_def(BUFFER)
-    index = operand_def(I64)
-    bytes = prop_def(IntAttr)
-    result = result_def(I64)
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format: ClassVar[str | None] = "$buffer `[` $index `]` attr-dict `:` type($buffer)"
-
-    def __init__(self, buffer: SSAValue, index: SSAValue, size: int):
-        super().__init__(operands=[buffer, index], result_types=[I64], properties={"bytes": IntAttr(size)})
 
 
 @irdl_op_definition
@@ -355,13 +338,20 @@ class ContractOp(IRDLOperation):
     The chain starts from C[i, j], from +0 when `from_zero`, or from what `start` yields for (row, column), one vector
     of columns. `finish` takes (row, column, sums) and yields what is stored. Each has a twin for the last, incomplete
     vector of a row, whose accesses are masked. Regions may be empty; they may use values from outside.
+
+    An operand without a buffer is computed into its panels: `left` yields elements of A for (row, k), one vector of
+    rows, with as many lanes as the largest power of two that divides the rows of `tile`; `right` those of B for
+    (k, column), one vector of columns. Where `turned` says so for A or B, the vector runs along k instead, and no block
+    of k is shorter. They are of C's type. Twins of those that are not turned take the number of lanes in use, too; the
+    other lanes that they yield mean nothing. An operand that is `ready` lies in panels as `xir.pack` makes them, as
+    wide as the register tile, each with all of k: one after the other from its index on.
     """
 
     name = "xir.contract"
-    a = operand_def(BUFFER)
-    a_index = operand_def(I64)
-    b = operand_def(BUFFER)
-    b_index = operand_def(I64)
+    a = opt_operand_def(BUFFER)
+    a_index = opt_operand_def(I64)
+    b = opt_operand_def(BUFFER)
+    b_index = opt_operand_def(I64)
     c = operand_def(BUFFER)
     c_index = operand_def(I64)
     extents = prop_def(ArrayAttr[IntAttr])
@@ -371,14 +361,21 @@ class ContractOp(IRDLOperation):
     from_zero = prop_def(BoolAttr)
     unsigned = opt_prop_def(ArrayAttr[BoolAttr])
     folds = opt_prop_def(ArrayAttr[ArrayAttr[IntAttr]])
+    turned = opt_prop_def(ArrayAttr[BoolAttr])
+    ready = opt_prop_def(ArrayAttr[BoolAttr])
     start = region_def()
     start_tail = region_def()
     finish = region_def()
     finish_tail = region_def()
+    left = region_def()
+    left_tail = region_def()
+    right = region_def()
+    right_tail = region_def()
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     def __init__(
         self,
-        operands: Sequence[SSAValue],
+        operands: Sequence[SSAValue | None],
         extents: tuple[int, int, int],
         strides: tuple[int, int, int, int, int, int],
         tile: tuple[int, int, int],
@@ -387,17 +384,21 @@ class ContractOp(IRDLOperation):
         blocking: tuple[int, int, int] = (0, 0, 0),
         unsigned: tuple[bool, bool] = (False, False),
         folds: Sequence[tuple[int, int, int]] = (),
+        turned: tuple[bool, bool] = (False, False),
+        ready: tuple[bool, bool] = (False, False),
         regions: Sequence[Region] | None = None,
     ):
         """Records in this order.
 
-        `operands`: a, a_index, b, b_index, c, c_index. `extents`: rows, columns, k. `strides`: a_row, a_k, b_k, b_col,
-        c_row, c_col. `tile`: register rows, column vectors, lanes. `blocking`: k block, row block, how many packed.
-        `unsigned`: of A and of B. `folds`: extent and strides of each. `regions`: the four bodies.
+        `operands`: a, a_index, b, b_index, c, c_index; None for those that are computed. `extents`: rows, columns, k.
+        `strides`: a_row, a_k, b_k, b_col, c_row, c_col. `tile`: register rows, column vectors, lanes. `blocking`: k
+        block, row block, how many packed. `unsigned`, `turned` and `ready`: of A and of B. `folds`: extent and strides
+        of each. `regions`: the eight bodies.
         """
-        signs = ArrayAttr([BoolAttr.from_bool(each) for each in unsigned]) if any(unsigned) else None
         properties: dict[str, Attribute | None] = {
-            "unsigned": signs,
+            "unsigned": _flags(unsigned),
+            "turned": _flags(turned),
+            "ready": _flags(ready),
             "folds": ArrayAttr([_ints(each) for each in folds]) if folds else None,
             "extents": _ints(extents),
             "strides": _ints(strides),
@@ -405,14 +406,39 @@ class ContractOp(IRDLOperation):
             "blocking": _ints(blocking),
             "from_zero": BoolAttr.from_bool(from_zero),
         }
-        bodies = [Region() for _ in range(4)] if regions is None else list(regions)
-        super().__init__(operands=list(operands), properties=properties, regions=bodies)
+        bodies = [Region() for _ in range(8)] if regions is None else list(regions)
+        super().__init__(operands=list(map(_optional, operands)), properties=properties, regions=bodies)
 
     @property
     def steps(self) -> tuple[tuple[int, int, int], ...]:
         """The folds around k, outermost first: extent, stride of A, stride of B."""
         found = () if self.folds is None else self.folds
         return tuple((fold.data[0].data, fold.data[1].data, fold.data[2].data) for fold in found)
+
+    @property
+    def sides(self) -> "tuple[Side, Side]":
+        """A and B."""
+        rows, vectors, lanes = (entry.data for entry in self.tile)
+        (a, b), (a_ready, b_ready) = _of_both(self.turned), _of_both(self.ready)
+        return (
+            Side(self.a, self.a_index, self.left, self.left_tail, rows & -rows, a, rows if a_ready else 0),
+            Side(self.b, self.b_index, self.right, self.right_tail, lanes, b, vectors * lanes if b_ready else 0),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One operand of a contraction: where it lies, or how vectors of so many lanes of its panels are computed. `panels`
+    is their width where they are made already.
+    """
+
+    buffer: SSAValue | None
+    index: SSAValue | None
+    body: Region
+    tail: Region
+    lanes: int
+    turned: bool
+    panels: int = 0
 
 
 @irdl_op_definition
@@ -434,6 +460,14 @@ class LaneIdOp(IRDLOperation):
 
     def __init__(self) -> None:
         super().__init__(result_types=[I64])
+
+
+def _of_both(flags: ArrayAttr[BoolAttr] | None) -> tuple[bool, bool]:
+    return (False, False) if flags is None else (bool(flags.data[0]), bool(flags.data[1]))
+
+
+def _flags(values: tuple[bool, bool]) -> ArrayAttr[BoolAttr] | None:
+    return ArrayAttr([BoolAttr.from_bool(each) for each in values]) if any(values) else None
 
 
 def _ints(values: Sequence[int]) -> ArrayAttr[IntAttr]:

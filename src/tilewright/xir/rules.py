@@ -8,9 +8,10 @@ from xdsl.dialects import arith, math, scf, vector
 from xdsl.dialects.builtin import AnyFloat, FixedBitwidthType, IntegerType
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from tilewright.xir import ops
+from tilewright.xir import address_ops, ops
 from tilewright.xir.catalogue import CASTS, FLOAT_BINARY, FLOAT_UNARY, INTEGER_BINARY
 from tilewright.xir.constants import known_int, width_of
+from tilewright.xir.pack_op import PackOp
 from tilewright.xir.types import I1, I64, SPACES, BufferType, buffer_type, is_vector, lanes_of, scalar_of, vector_of
 
 __all__ = ["RULES", "Fault"]
@@ -120,7 +121,7 @@ def _shuffle(op: Operation) -> Iterator[Fault]:
     lanes = cast(vector.ShuffleOp, op).mask.get_values()
     if not scalar_of(first) == scalar_of(second) == scalar_of(result) or lanes_of(result) != len(lanes):
         yield "shuffle-types", f"{op.name} of {first} and {second} gives {result}"
-    elif not all(0 <= lane < lanes_of(first) + lanes_of(second) for lane in lanes):
+    elif lanes and not 0 <= min(lanes) <= max(lanes) < lanes_of(first) + lanes_of(second):
         yield "lane-number", f"{op.name} with lanes {lanes}"
 
 
@@ -172,24 +173,30 @@ def _constant(op: Operation) -> Iterator[Fault]:
 
 
 def _load(op: Operation) -> Iterator[Fault]:
-    load = cast(ops.LoadOp, op)
-    yield from _index(op, load.index)
-    yield from _access(op, load.buffer, load.result.type, load.mask)
-    yield from _passthru(op, load.passthru, load.mask)
+    buffer, index, *rest = op.operands
+    yield from _index(op, index)
+    mask = cast(ops.LoadOp, op).mask if rest else None
+    yield from _access(op, buffer, op.results[0].type, mask)
+    if rest:
+        yield from _passthru(op, cast(ops.LoadOp, op).passthru, mask)
 
 
 def _store(op: Operation) -> Iterator[Fault]:
-    store = cast(ops.StoreOp, op)
-    yield from _index(op, store.index)
-    yield from _access(op, store.buffer, store.value.type, store.mask)
+    value, buffer, index, *rest = op.operands
+    yield from _index(op, index)
+    yield from _access(op, buffer, value.type, cast(ops.StoreOp, op).mask if rest else None)
 
 
 def _line_offset(op: Operation) -> Iterator[Fault]:
-    offset = cast(ops.LineOffsetOp, op)
+    offset = cast(address_ops.LineOffsetOp, op)
     yield from _index(op, offset.index)
     size, item = offset.bytes.data, cast(FixedBitwidthType, buffer_type(offset.buffer).element).size
     if size < item or size & (size - 1):
         yield "line-size", f"{op.name} of {size} bytes for elements of {item}"
+
+
+def _prefetch(op: Operation) -> Iterator[Fault]:
+    yield from _index(op, cast(address_ops.PrefetchOp, op).index)
 
 
 def _gather(op: Operation) -> Iterator[Fault]:
@@ -234,7 +241,7 @@ def _atomic(op: Operation) -> Iterator[Fault]:
 
 def _alloc(op: Operation) -> Iterator[Fault]:
     kind = op.results[0].type
-    if not isinstance(kind, BufferType) or kind.space.data not in SPACES or kind.space.data == "global":
+    if not isinstance(kind, BufferType) or kind.space.data not in SPACES or kind.space.data in ("global", "launch"):
         yield "alloc-space", f"{op.name} gives {kind}"
 
 
@@ -247,17 +254,58 @@ def _contract(op: Operation) -> Iterator[Fault]:
         return
     if any(extent > 1 and stride == 0 for extent, stride in zip((m, n), strides[4:], strict=True)):
         yield "contract-overlap", f"elements of c share a place: extents {m}x{n}, strides {strides[4:]}"
-    if contract.steps and (any(entry.data for entry in contract.blocking) or min(map(min, contract.steps)) < 0):
+    panels = any(entry.data for entry in contract.blocking)
+    panels |= any(side.body.blocks or side.panels for side in contract.sides)
+    if contract.steps and (panels or min(map(min, contract.steps)) < 0):
         yield "contract-folds", f"folds {contract.steps}, blocking {[entry.data for entry in contract.blocking]}"
         return
     extents, a_steps, b_steps = zip(*contract.steps, strict=True) if contract.steps else ((), (), ())
-    for which, buffer, shape, steps in (
-        ("a", 0, (m, k, *extents), a_steps), ("b", 2, (k, n, *extents), b_steps), ("c", 4, (m, n), ()),
-    ):  # fmt: skip
-        yield from _index(op, op.operands[buffer + 1])
-        moves = (strides[buffer], strides[buffer + 1], *steps)
-        yield from _in_bounds(which, op.operands[buffer], op.operands[buffer + 1], shape, moves)
-    yield from _contract_elements(op)
+    for which, place, buffer, index, shape, steps in (
+        ("a", 0, contract.a, contract.a_index, (m, k, *extents), a_steps),
+        ("b", 2, contract.b, contract.b_index, (k, n, *extents), b_steps),
+        ("c", 4, contract.c, contract.c_index, (m, n), ()),
+    ):
+        if buffer is not None and index is not None:
+            yield from _index(op, index)
+            width = contract.sides[place // 2].panels if place < 4 else 0
+            moves = (strides[place], strides[place + 1], *steps)
+            covered, moves = ((-(-(n if place else m) // width) * width * k,), (1,)) if width else (shape, moves)
+            yield from _in_bounds(which, buffer, index, covered, moves)
+    for which, side in zip("ab", contract.sides, strict=True):
+        yield from _contract_operand(which, side, k, contract.blocking.data[0].data)
+    yield from _contract_elements(contract)
+
+
+def _contract_operand(which: str, side: ops.Side, k: int, k_block: int) -> Iterator[Fault]:
+    """An operand lies in a buffer, or has bodies that compute its panels."""
+    computed = bool(side.body.blocks)
+    if computed == (side.buffer is not None) or (side.buffer is None) != (side.index is None):
+        yield "contract-operand", f"{which} {'has a buffer and a body' if computed else 'has neither buffer nor body'}"
+        return
+    for body, count, wanted in ((side.body, 2, computed), (side.tail, 3, computed and not side.turned)):
+        given = [argument.type for block in body.blocks for argument in block.args]
+        if given != ([I64] * count if wanted else []) or bool(body.blocks) != wanted:
+            yield "contract-operand", f"a body of {which} takes {_shown(given)}"
+    shortest = k % k_block or k_block if k_block and k_block < k else k
+    if side.turned and 0 < shortest < side.lanes:
+        yield "contract-operand", f"{which} is turned in squares of {side.lanes}, and a block of k has {shortest}"
+
+
+def _pack(op: Operation) -> Iterator[Fault]:
+    pack = cast(PackOp, op)
+    k, columns, width, lanes = (entry.data for entry in pack.extents)
+    strides = (pack.strides.data[0].data, pack.strides.data[1].data)
+    if not (k >= 0 and 0 < columns <= width and lanes > 0 and width % lanes == 0) or min(strides) < 0:
+        yield "pack-shape", f"{columns} of {width} columns in vectors of {lanes}, {k} rows, strides {strides}"
+        return
+    yield from _index(op, pack.panel_index)
+    yield from _in_bounds("panel", pack.panel, pack.panel_index, (k * width,), (1,))
+    if pack.source is not None and pack.index is not None:
+        yield from _index(op, pack.index)
+        yield from _in_bounds("source", pack.source, pack.index, (k, columns), strides)
+        if buffer_type(pack.source).element != buffer_type(pack.panel).element:
+            yield "pack-elements", f"{pack.source.type} into {pack.panel.type}"
+    yield from _contract_operand("source", pack.side, k, 0)
 
 
 def _in_bounds(
@@ -272,8 +320,9 @@ def _in_bounds(
         yield "contract-bounds", f"{which} covers {first}..{last} of {extent} elements"
 
 
-def _contract_elements(op: Operation) -> Iterator[Fault]:
-    a, b, c = (cast(BufferType, op.operands[position].type).element for position in (0, 2, 4))
+def _contract_elements(op: ops.ContractOp) -> Iterator[Fault]:
+    c = buffer_type(op.c).element
+    a, b = (c if buffer is None else buffer_type(buffer).element for buffer in (op.a, op.b))
     family = AnyFloat | IntegerType if isinstance(c, AnyFloat) else IntegerType
     if (isinstance(c, AnyFloat) and bits(c) < 32) or not all(isinstance(kind, family) for kind in (a, b)):
         yield "contract-elements", f"{a} times {b} into {c}"
@@ -333,11 +382,13 @@ RULES: Mapping[type[Operation], Rule] = MappingProxyType(
         ops.ScatterOp: _scatter,
         ops.AtomicOp: _atomic,
         ops.ScaleOp: _scale,
-        ops.LineOffsetOp: _line_offset,
+        address_ops.LineOffsetOp: _line_offset,
+        address_ops.PrefetchOp: _prefetch,
         ops.LanesOp: _lanes,
         ops.FirstLanesOp: _first_lanes,
         ops.FoldLanesOp: _fold_lanes,
         ops.ContractOp: _contract,
+        PackOp: _pack,
         ops.BarrierOp: _anything,
         ops.LaneIdOp: _lanes,
     }

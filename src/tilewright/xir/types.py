@@ -13,15 +13,15 @@ from xdsl.printer import Printer
 I1 = IntegerType(1)
 I64 = IntegerType(64)
 
-SPACES = ("global", "scratch", "shared")
+SPACES = ("global", "scratch", "shared", "launch")
 
 
 @irdl_attr_definition
 class BufferType(ParametrizedAttribute, TypeAttribute):
     """`extent` elements at a base address.
 
-    Global memory belongs to the caller, scratch to one worker, shared to one group. Elements
-    are storage types: booleans are i8, unsigned integers are signless.
+    Global memory belongs to the caller, scratch to one worker, shared to one group, launch to all kernels of a module
+    in one launch. Elements are storage types: booleans are i8, unsigned integers are signless.
     """
 
     name = "xir.buffer"
@@ -72,9 +72,9 @@ def is_vector(kind: Attribute) -> bool:
 
 def lanes_of(kind: Attribute) -> int:
     """How many lanes a scalar (1) or vector type has."""
-    return kind.get_shape()[0] if isinstance(kind, VectorType) else 1
+    return kind.shape.data[0].data if type(kind) is VectorType else 1
 
 
 def scalar_of(kind: Attribute) -> Attribute:
     """The element type of a vector type, or the scalar type itself."""
-    return cast(Attribute, kind.get_element_type()) if isinstance(kind, VectorType) else kind
+    return kind.element_type if type(kind) is VectorType else kind

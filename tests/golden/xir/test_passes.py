@@ -11,6 +11,7 @@ from tilewright.xir.passes.expand_contract import ExpandContract
 from tilewright.xir.passes.expand_math import ExpandMath
 from tilewright.xir.passes.hoist import HoistInvariants
 from tilewright.xir.passes.runner import XirPass, run_pipeline
+from tilewright.xir.passes.share_functions import ShareFunctions
 from tilewright.xir.text import parse_module, print_module
 
 HERE = Path(__file__).parent
@@ -58,13 +59,33 @@ xir.kernel "k" tasks #builtin.int<1> {{
   %zero = arith.constant 0 : i64
   "xir.contract"(%a, %zero, %b, %zero, %c, %zero) <{{
     extents = {_numbers(3, 6, 5)}, strides = {_numbers(5, 1, 6, 1, 6, 1)}, tile = {_numbers(2, 2, 4)},
-    blocking = {_numbers(0, 0, 0)}, from_zero = true
-  }}> ({{}}, {{}}, {{}}, {{}}) : ({BUFFER}, i64, {BUFFER}, i64, {BUFFER}, i64) -> ()
+    blocking = {_numbers(0, 0, 0)}, from_zero = true,
+    operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1>
+  }}> ({{}}, {{}}, {{}}, {{}}, {{}}, {{}}, {{}}, {{}}) : ({BUFFER}, i64, {BUFFER}, i64, {BUFFER}, i64) -> ()
+  xir.return
+}}
+"""
+TWIN = f"""
+^bb0(%x: {BUFFER}, %at: i64):
+  %value = xir.load %x[%at] : {BUFFER} -> f32
+  %sum = arith.addf %value, %value : f32
+  xir.store %sum, %x[%at] : f32, {BUFFER}
+  xir.return
+}}
+"""
+TWINS = f"""
+xir.func "f" {{{TWIN}
+xir.func "g" {{{TWIN}
+xir.kernel "k" tasks #builtin.int<4> {{
+^bb0(%x: {BUFFER}, %task: i64):
+  xir.call "f"(%x, %task) : ({BUFFER}, i64) -> ()
+  xir.call "g"(%x, %task) : ({BUFFER}, i64) -> ()
   xir.return
 }}
 """
 CASES: dict[str, tuple[XirPass, str]] = {
     "expand-contract": (ExpandContract(), PRODUCT),
+    "share-functions": (ShareFunctions(), TWINS),
     "expand-math": (ExpandMath(), EXPONENTIAL),
     "reassociate-addresses": (ReassociateAddresses(), LOOP),
     "hoist": (HoistInvariants(), LOOP),

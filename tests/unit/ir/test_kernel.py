@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
+from tests.unit.ir.broken import broken_module
 from tests.unit.ir.making import Make, space, tile, view
 from tilewright.core.abi import Usage
 from tilewright.core.dtypes import f16, f32, i32, i64
-from tilewright.core.errors import InternalError
+from tilewright.core.errors import InternalError, TileTypeError
 from tilewright.ir.attrs import UpdateKind
 from tilewright.ir.effects import effect_of, is_pure, reads, tree_effect, usage, writes
 from tilewright.ir.hash import structural_hash
@@ -37,6 +38,13 @@ def test_labels_fall_back_to_the_number():
 def test_a_module_without_a_kernel_is_refused():
     with pytest.raises(InternalError, match="TW921"):
         _ = Kernel(ModuleOp([]), "k").op
+
+
+def test_a_malformed_module_is_refused_each_time():
+    kernel = Kernel(broken_module("V-EW-3"), "k")
+    for _ in range(2):
+        with pytest.raises(TileTypeError, match="V-EW-3"):
+            kernel.require_sound()
 
 
 def made() -> ModuleOp:

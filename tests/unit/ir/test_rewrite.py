@@ -1,3 +1,4 @@
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
@@ -11,6 +12,8 @@ from tilewright.core.config import config
 from tilewright.core.dtypes import f32
 from tilewright.core.errors import InternalError
 from tilewright.ir import rewrite
+from tilewright.ir.hash import structural_hash
+from tilewright.ir.kernel import Kernel
 from tilewright.ir.location import span_of
 from tilewright.ir.ops.elementwise import AbsOp, NegOp
 from tilewright.ir.ops.regions import ParallelOp, YieldOp
@@ -143,6 +146,31 @@ def test_the_guilty_pass_is_named_and_can_be_run_again(guilty: TilePass, what: s
     assert not found(given, NegOp)  # the innocent pass before has been applied
     with pytest.raises(InternalError):
         run_pipeline(given, [guilty])
+
+
+@pytest.mark.usefixtures("dumps")
+def test_a_reproducer_starts_from_the_original_and_leaves_it_alone():
+    m, _ = negated()
+    original = Kernel(m.done(), "original")
+    text = original.text()
+    with pytest.raises(InternalError) as caught:
+        run_pipeline(original.module.clone(), [NegToAbs(), BreakTypes()], original=original)
+    assert not found(parse_module(Path(caught.value.reproducer).read_text()), NegOp)
+    assert original.text() == text
+
+
+def test_a_pass_may_be_chosen_by_what_those_before_it_left():
+    m, _ = negated()
+    module = m.done()
+
+    def passes() -> Iterator[TilePass]:
+        yield NegToAbs()
+        if not found(module, NegOp):
+            yield NegToAbs()
+
+    trace = run_pipeline(module, passes())
+    assert len(trace.records) == 2
+    assert trace.digest == structural_hash(module)
 
 
 def test_modules_made_without_places_may_stay_so():

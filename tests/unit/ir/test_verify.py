@@ -15,7 +15,7 @@ from tilewright.ir.ops.regions import PipelineOp, ReduceOp, SerialOp, StageOp, Y
 from tilewright.ir.ops.tiles import ExtractOp, MapOp, MmaOp, ScanOp
 from tilewright.ir.target import Access, TargetModel
 from tilewright.ir.types import BOOL, I64, DimAttr, MemoryType, element_attr
-from tilewright.ir.verify import RULES, kernel_form, rule_of, verify, verify_or_raise
+from tilewright.ir.verify import RULES, Accepted, kernel_form, rule_of, verify, verify_or_raise
 
 TARGET = TargetModel.of(
     ["group", "worker"],
@@ -62,6 +62,24 @@ def test_a_pipeline_has_numbers_of_32_bits(window: int, interval: int, rule: str
     with m.parallel((3, 1)):
         m.region(PipelineOp(space((1, 2)), window=window, interval=interval))
     assert rule in found(m.done())
+
+
+def test_what_was_accepted_before_hides_nothing():
+    accepted = Accepted()
+    for _ in range(2):
+        for rule in RULES:
+            module = broken_module(rule)
+            again = verify(module, TARGET, accepted=accepted)
+            assert [rule_of(each) for each in again] == [rule_of(each) for each in verify(module, TARGET)], rule
+
+
+def test_a_declaration_that_was_accepted_is_asked_about_again_when_anything_of_it_changed():
+    m, accepted = Make(), Accepted()
+    op = m.put(NegOp(m.const(), I64))
+    module = m.done()
+    assert not verify(module, accepted=accepted)
+    op.properties["surprise"] = BOOL
+    assert [rule_of(each) for each in verify(module, accepted=accepted)] == ["V-OP-2"]
 
 
 def test_findings_accumulate():

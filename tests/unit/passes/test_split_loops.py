@@ -8,9 +8,9 @@ from tests.unit.interp.hand import Hand, View, space
 from tests.unit.passes.tiling import applied, same_meaning
 from tilewright import tile
 from tilewright.analysis.access import is_inside
-from tilewright.analysis.structure import structure_of
-from tilewright.bridge.xir.options import XirOptions, element
+from tilewright.bridge.xir.options import Use, XirOptions, element
 from tilewright.bridge.xir.plan import plan
+from tilewright.bridge.xir.records import Fill
 from tilewright.bridge.xir.retile import retile
 from tilewright.core.machine import GENERIC_AVX512
 from tilewright.ir.attrs import Policy
@@ -163,16 +163,24 @@ def test_loops_that_compute_an_element_or_have_no_axis_are_none() -> None:
     assert after.hash == kernel.hash
 
 
-IN_PLACE, COPIED = "recomputed where it is used", "operand of a contraction: its load is guarded"
-
-
-@pytest.mark.parametrize(("passes", "wanted"), [((), [COPIED] * 2), ((ALWAYS,), [IN_PLACE] * 2 + [COPIED] * 2)])
-def test_a_guarded_operand_is_a_padded_copy_in_the_rest_only(passes: tuple[TilePass, ...], wanted: list[str]) -> None:
-    """The plan's own padding: what cannot be read in place is copied into a buffer, with its fill."""
+@pytest.mark.parametrize(
+    ("passes", "fusion", "wanted"),
+    [
+        ((), None, [(False, True)]),
+        ((ALWAYS,), None, [(True, False), (False, True)]),
+        ((), Use.NEVER, [(False, False)]),
+        ((ALWAYS,), Use.NEVER, [(True, False), (False, False)]),
+    ],
+)
+def test_a_guarded_operand_is_padded_in_the_rest_only(
+    passes: tuple[TilePass, ...], fusion: Use | None, wanted: list[tuple[bool, bool]]
+) -> None:
+    """Whether B is read in place, and whether it is padded where its panels are packed; else it is in a buffer."""
     after, _ = applied(made("filled"), *passes, EraseDeadCode())
-    places = plan(after, GENERIC_AVX512, XirOptions(lanes=element()), threads=1).decisions.places
-    numbers = structure_of(after.op).numbers
-    assert [places[numbers[op.result]].reason for op in after.op.walk() if isinstance(op, LoadOp)] == wanted
+    options = XirOptions(lanes=element(), fusion=fusion)
+    contracts = plan(after, GENERIC_AVX512, options, threads=1).decisions.contracts
+    found = [contracts[position] for position in sorted(contracts)]
+    assert [(item.b_direct, isinstance(item.b_fill, Fill)) for item in found] == wanted
 
 
 def ragged_attention() -> Kernel:

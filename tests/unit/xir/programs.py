@@ -36,8 +36,7 @@ class Program:
 
     def through(self, *passes: XirPass) -> ModuleOp:
         """The finished module after the passes."""
-        self.b.return_()
-        run_pipeline(self.module, passes)
+        run_pipeline(self.end(), passes)
         return self.module
 
     def run(self, *arrays: Array, order: list[int] | None = None) -> None:

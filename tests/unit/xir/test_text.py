@@ -31,6 +31,7 @@ def write_everything(lanes: int) -> ModuleOp:
     with b.if_(b.cmp("eq", task, 1)):
         b.store(branch.results[0], scratch, 0, mask=mask, streaming=True)
     b.line_offset(f32s, task, 64)
+    b.prefetch(f32s, task)
     b.atomic("addf", f32s, 5, b.fold_lanes("addf", x))
     b.contract([f32s, task, f32s, task, scratch, task], (2, 2, 4), (4, 1, 2, 1, 2, 1), (2, 1, 8), from_zero=True)
     b.call("f", [scratch, task])

@@ -11,6 +11,7 @@ from tests.unit.xir.test_text import write_everything
 from tilewright.core.errors import InternalError
 from tilewright.xir import ops
 from tilewright.xir.builder import XirBuilder
+from tilewright.xir.pack_op import PackOp
 from tilewright.xir.types import I1, I64, BufferType
 from tilewright.xir.verify import verify, verify_or_raise
 
@@ -181,6 +182,23 @@ def contract_folds(b: XirBuilder):
     operands = [b.block.args[0], b.i64(0)] * 3
     strides = (2, 1, 2, 1, 2, 1)
     b.contract(operands, (1, 1, 2), strides, (1, 1, 4), from_zero=True, blocking=(1, 0, 0), folds=[(2, 1, 1)])
+
+
+@breaks
+def contract_operand(b: XirBuilder):
+    operands = [None, None, *[b.block.args[0], b.i64(0)] * 2]
+    b.contract(operands, (2, 2, 2), (2, 1, 2, 1, 2, 1), (1, 1, 4), from_zero=True)
+
+
+@breaks
+def pack_shape(b: XirBuilder):
+    at = (b.block.args[0], b.i64(0))
+    b.insert(PackOp(at, b.i64(0), at, (2, 5, 4, 4), (1, 1)))
+
+
+@breaks
+def pack_elements(b: XirBuilder):
+    b.insert(PackOp((b.block.args[1], b.i64(0)), b.i64(0), (b.block.args[0], b.i64(0)), (1, 1, 1, 1), (1, 1)))
 
 
 @breaks

@@ -45,6 +45,7 @@ class StoredKernel:
     disjoint: frozenset[tuple[int, int]]
     wakes: bool
     code: bytes
+    launch_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +210,7 @@ def _record(kernel: StoredKernel) -> dict[str, Any]:
         "threads": kernel.threads,
         "argument_order": kernel.argument_order,
         "scratch_bytes": kernel.scratch_bytes,
+        "launch_bytes": kernel.launch_bytes,
         "disjoint": sorted(kernel.disjoint),
         "wakes": kernel.wakes,
     }
@@ -228,7 +230,8 @@ def _kernel(record: dict[str, Any], code: bytes) -> StoredKernel:
     pairs = frozenset((int(a), int(b)) for a, b in record["disjoint"])
     order = tuple(record["argument_order"])
     tasks, threads, scratch = record["tasks"], record["threads"], record["scratch_bytes"]
-    return StoredKernel(metadata, record["report"], tasks, threads, order, scratch, pairs, record["wakes"], code)
+    wakes, own = record["wakes"], record["launch_bytes"]
+    return StoredKernel(metadata, record["report"], tasks, threads, order, scratch, pairs, wakes, code, own)
 
 
 def _argument(entry: list[Any]) -> KernelArgument:

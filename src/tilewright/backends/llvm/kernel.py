@@ -60,6 +60,7 @@ class CompiledKernel:
     argument_order: for each buffer of the entry, the argument it is; unused arguments have no buffer.
     disjoint:       pairs of arguments whose overlap the code does not expect.
     wakes:          whether a launch is worth waking workers that sleep.
+    launch_bytes:   memory that all workers of a launch share, before their scratch.
     """
 
     metadata: KernelMetadata
@@ -71,6 +72,7 @@ class CompiledKernel:
     disjoint: frozenset[tuple[int, int]]
     wakes: bool = True
     code: bytes | None = None
+    launch_bytes: int = 0
 
     def object(self) -> bytes:
         """Machine code for the host. Raises ToolchainError (TW510)."""
@@ -97,8 +99,9 @@ def compile_kernel(
     """
     if options.debug:
         raise UnsupportedError(NO_DEBUG_CODE.at(span_of(kernel.op)))
-    tiles = Kernel(kernel.module.clone(), kernel.name, kernel.rewritten_source)
-    trace = run_tile_passes(tiles.module, CANONICAL)
+    module = kernel.module.clone()
+    trace = run_tile_passes(module, CANONICAL, original=kernel)
+    tiles = kernel.rewritten(module, trace.digest)
     constraints = options.xir if isinstance(options.xir, XirOptions) else XirOptions()
     target, workers = machine or host_machine(), threads or config().num_threads
     assumed = frozenset[tuple[int, int]]()
@@ -137,6 +140,7 @@ def _compiled(
         "tasks": lowered.tasks,
         "threads": min(chosen.threads, max(1, lowered.tasks)),
         "scratch_bytes": report.schedule.scratch_bytes,
+        **({"launch_bytes": report.schedule.launch_bytes} if report.schedule.launch_bytes else {}),
         **({"vector_math": "fast"} if report.uses_fast_math else {}),
         **report.schedule.counters,
     }
@@ -158,6 +162,7 @@ def _compiled(
         scratch_bytes=report.schedule.scratch_bytes,
         disjoint=chosen.decisions.disjoint | assumed,
         wakes=chosen.wakes,
+        launch_bytes=report.schedule.launch_bytes,
     )
 
 

@@ -22,6 +22,7 @@ from tilewright.backends.llvm.probe_code import (
 from tilewright.core.machine import Level, Machine, Timings, preferred
 from tilewright.xir.passes.pipelines import CPU_PIPELINE, run_pipeline
 from tilewright.xir.text import parse_module
+from tilewright.xir.verify import verify_or_raise
 
 __all__ = ["measured", "sizes_of"]
 
@@ -98,6 +99,7 @@ def _fill(base: int, size: int, vector_bytes: int) -> None:
 def _exponential(base: int, lanes: int, *, scales: bool) -> float:
     """Nanoseconds of a vector, loaded and stored in the first cache."""
     module = parse_module(exponential_text(lanes, *EXPONENTIAL))
+    verify_or_raise(module)
     run_pipeline(module, CPU_PIPELINE)
     text = emit_module(module, schedule(module), scales=scales)
     name = kernel_symbol("exponential")

@@ -116,6 +116,7 @@ def _stored(compiled: CompiledKernel) -> StoredKernel:
         compiled.disjoint,
         compiled.wakes,
         compiled.object(),
+        compiled.launch_bytes,
     )
 
 
@@ -130,4 +131,5 @@ def _from(stored: StoredKernel) -> CompiledKernel:
         disjoint=stored.disjoint,
         wakes=stored.wakes,
         code=stored.code,
+        launch_bytes=stored.launch_bytes,
     )

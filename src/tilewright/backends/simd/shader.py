@@ -16,6 +16,7 @@ from tilewright.backends.simd.pool_state import GENTLY
 from tilewright.backends.simd.scratch import ARENA
 from tilewright.core.abi import KernelMetadata, Report
 from tilewright.core.locks import ChildLock
+from tilewright.runtime.helping import CodeCall
 from tilewright.runtime.interface import Binding
 
 __all__ = ["DirectCode", "SIMDShader"]
@@ -112,11 +113,13 @@ class _Code:
         name = compiled.metadata.name
         self._library: Library = load(compiled.object(), [LAUNCH], imports={POOL_RUN: pool.entry}, name=name)
         self.address = self._library.address(LAUNCH)
-        self._entry = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self.address)
+        # What is too short to wake workers for is shorter than handing the interpreter's lock to another thread, too.
+        self._call: type[partial[object]] = partial if compiled.wakes else CodeCall
+        self._entry = (ctypes.CFUNCTYPE if compiled.wakes else ctypes.PYFUNCTYPE)(None, ctypes.c_void_p)(self.address)
         self.threads = threads = min(compiled.threads, pool.threads, max(1, compiled.tasks))
         self._buffers = len(compiled.argument_order)
         self._in_order = _picker(compiled.argument_order)
-        self.scratch_bytes = compiled.scratch_bytes * threads
+        self.scratch_bytes = compiled.scratch_bytes * threads + compiled.launch_bytes
         self.launch_word = threads if compiled.wakes else threads | GENTLY
         self._blocks = _Blocks(partial(_block, self._buffers, (compiled.scratch_bytes, self.launch_word)))
 
@@ -132,7 +135,7 @@ class _Code:
             return partial(self.run, tuple(addresses))
         block = self._blocks.make()
         block[: self._buffers] = self._in_order(addresses)
-        return partial(self._entry, block)
+        return self._call(self._entry, block)
 
     def close(self) -> None:
         self._library.close()

@@ -6,15 +6,18 @@ blocks.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
 from tilewright.analysis.access import is_inside
 from tilewright.analysis.structure import Structure
 from tilewright.analysis.windows import window_of
+from tilewright.bridge.xir.blocking import LONGEST_BLOCK, ROW_BLOCK, Blocks, Matrices, even_split, way_of
 from tilewright.bridge.xir.fixed import has_blocks, refuse
 from tilewright.bridge.xir.options import XirOptions
-from tilewright.bridge.xir.records import ContractPlan
+from tilewright.bridge.xir.prologues import Packed, fill_of
+from tilewright.bridge.xir.records import ContractPlan, Fill
 from tilewright.bridge.xir.sinks import Setting, Sink, sink_of, store_stride
 from tilewright.core.machine import Machine
 from tilewright.ir.ops.access import LoadOp, StoreOp
@@ -28,15 +31,7 @@ Demands = dict[SSAValue, int | None]
 
 _TRANSPOSE = 4  # a copy through squares of vectors
 _GATHERED = 12  # a copy, and another by gathers
-_K_BLOCK = 512
 _LONG_CHAIN = 16  # steps of k after which it costs little to store the sums and to load them again
-_ROW_BLOCK = 192
-_SKINNY = 64  # rows; a B beyond the caches then counts for more than the arithmetic
-_STREAMED = 20  # rows up to which B is read once as it lies; with more of them panels pay
-_STREAM_K_BLOCK = 16
-_VECTOR_ROWS = 2  # rows up to which a few streams of long rows of B are best
-_VECTOR_K_BLOCK = 8
-_VECTOR_COLUMNS = 4  # vectors
 _ROWS = 8
 _ROWS_OF_ONE_VECTOR = 14
 _VECTORS = 8
@@ -56,13 +51,14 @@ class Roles:
 class Outcome:
     """The plan of one contraction and what it asks for.
 
-    Operations that it absorbs, operands that it needs in buffers and why, innermost dimensions of buffers, disjoint
-    arguments.
+    Operations that it absorbs, operands that it needs in buffers and why, those that it computes itself, innermost
+    dimensions of buffers, disjoint arguments.
     """
 
     plan: ContractPlan
     absorbed: tuple[Operation, ...]
     kept: Mapping[SSAValue, str]
+    filled: Mapping[SSAValue, Fill]
     demands: Demands
     disjoint: frozenset[tuple[int, int]]
 
@@ -243,8 +239,49 @@ def _outcome(
         blocking=(0, 0, int(packed)),
         from_zero=_is_zero(op.c),
     )
+    fills = _fills(op, plan, (row_side, lane_side), sink, setting)
+    for value, held in ((row_side, _in_buffer(row_side, None)), (lane_side, _in_buffer(lane_side, best.lane))):
+        if isinstance(fills.get(value), Fill):
+            kept.pop(held, None)
+    plan = replace(plan, a_fill=fills.get(row_side), b_fill=fills.get(lane_side))
     reasons = {value: reason or "it lies across the lanes" for value, reason in kept.items()}
-    return Outcome(plan, sink.absorbed, reasons, demands, _assumed(direct, structure))
+    filled = {value: fill for value, fill in fills.items() if isinstance(fill, Fill)}
+    return Outcome(plan, sink.absorbed, reasons, filled, demands, _assumed(direct, structure))
+
+
+def _fills(
+    op: MmaOp, plan: ContractPlan, sides: tuple[SSAValue, SSAValue], sink: Sink, setting: Setting
+) -> dict[SSAValue, Fill | str]:
+    """How operands that are not read as they lie are computed into panels, or why not."""
+    rows, lanes = (setting.options.register_tile or (min(plan.tile[0], _ROWS), 0))[0], plan.tile[2]
+    k, extents = DimAttr.of(plan.k), {axis.dim.number: axis.extent for value in sides for axis in space_of(value).axes}
+    tiles_of = -(-_size_of(op, plan.lane) // (plan.tile[1] * lanes)), -(-_size_of(op, plan.row) // rows)
+    found: dict[SSAValue, Fill | str] = {}
+    for value, along, width, direct, passes in zip(
+        sides, (plan.row, plan.lane), (rows & -rows, lanes), (plan.a_direct, plan.b_direct), tiles_of, strict=True
+    ):
+        if direct and element_of(value) == element_of(op.c):
+            continue
+        operand = Packed(
+            value=value,
+            along=None if along is None else DimAttr.of(along),
+            k=k,
+            lanes=width,
+            times=prod(extents[dim] for dim in plan.outer),
+            passes=passes,
+            in_place=direct,
+            is_rows=value is sides[0],
+            k_block=_shortest_block(_depth(op, k), setting.options),
+            in_registers=bool(plan.folds),
+        )
+        found[value] = fill_of(op, operand, sink.op, setting)
+    return found
+
+
+def _shortest_block(depth: int, options: XirOptions) -> int:
+    """The last block of k, which may be shorter than the others."""
+    block = options.k_block or even_split(depth, LONGEST_BLOCK)
+    return depth % block or block if 0 < block < depth else depth
 
 
 def _outer(op: MmaOp, folded: tuple[DimAttr, ...], others: list[DimAttr], setting: Setting) -> tuple[DimAttr, ...]:
@@ -326,66 +363,62 @@ def blocked(op: MmaOp, plan: ContractPlan, machine: Machine, options: XirOptions
     `may_split` says that sums may lie in the sink between blocks of k: nothing that is read later is overwritten by
     them.
     """
-    blocks = _Blocks(0, 0, 0) if plan.folds else _with_fixed(op, plan, options, _blocks_of(op, plan, machine))
+    if plan.folds:
+        tile = (*(options.register_tile or plan.tile[:2]), plan.tile[2])
+        return replace(
+            plan, blocking=(0, 0, 0), tile=tile, why=("sums stay in registers over all axes: both are near",)
+        )
+    rule, why = _rule(op, plan, machine)
+    blocks = _with_fixed(op, plan, options, rule)
     if not may_split and blocks.k:
         if options.k_block:
             refuse(op, f"k_block = {options.k_block}, and what follows the product reads where its sums would wait")
         blocks = replace(blocks, k=0)
-    tile = plan.tile if plan.folds else _tile_of(plan, blocks, _size_of(op, plan.lane), machine)
+        why = (*why, "k in one block: what follows the product reads where its sums would wait")
+    tile = blocks.tile(plan.tile, _size_of(op, plan.lane), machine)
+    if isinstance(plan.a_fill, Fill):
+        tile = (min(tile[0], _ROWS), *tile[1:])
     tile = (*(options.register_tile or tile[:2]), tile[2])
-    return replace(plan, blocking=(blocks.k, blocks.rows, blocks.packed), tile=tile)
+    blocking = (blocks.k, blocks.rows, blocks.packed)
+    return replace(plan, blocking=blocking, tile=tile, why=why if blocks.packed == rule.packed else ())
 
 
-def _with_fixed(op: MmaOp, plan: ContractPlan, options: XirOptions, rule: "_Blocks") -> "_Blocks":
+def _with_fixed(op: MmaOp, plan: ContractPlan, options: XirOptions, rule: Blocks) -> Blocks:
     k = options.k_block or rule.k
     packed = rule.packed if options.packing is None else options.packing.value
-    return _Blocks(k if k < _depth(op, DimAttr.of(plan.k)) else 0, options.row_block or rule.rows, packed)
+    return Blocks(k if k < _depth(op, DimAttr.of(plan.k)) else 0, options.row_block or rule.rows, packed)
 
 
-def _blocks_of(op: MmaOp, plan: ContractPlan, machine: Machine) -> "_Blocks":
-    """What is small enough is read as it lies, skinny products read B once, the rest goes through panels."""
-    size = dtype_of(element_of(op.c)).itemsize
-    rows, columns = _size_of(op, plan.row), _size_of(op, plan.lane)
-    depth = _depth(op, DimAttr.of(plan.k))
-    may_pack = plan.b_direct and not _reads_narrow(op, plan)
-    blocks = _Blocks(_even_split(depth, _K_BLOCK), 0, plan.blocking[2])
-    if not blocks.packed and rows <= _SKINNY:
-        if size * depth * columns > 2 * machine.l2_bytes:
-            blocks = _skinny_blocks(rows, depth, may_pack=may_pack)
-    elif may_pack and size * rows * depth > machine.l2_bytes // 2 and _reads_across_rows(op, plan):
-        blocks = replace(blocks, rows=_ROW_BLOCK, packed=2)
-    elif may_pack and size * depth * columns > machine.l2_bytes:
-        blocks = replace(blocks, rows=_ROW_BLOCK, packed=1)
-    return blocks
+def _rule(op: MmaOp, plan: ContractPlan, machine: Machine) -> tuple[Blocks, tuple[str, ...]]:
+    """Blocks, and why. What is computed goes through panels, those of A for a block of rows at a time."""
+    blocks, why = way_of(_matrices(op, plan, machine))
+    a, b = isinstance(plan.a_fill, Fill), isinstance(plan.b_fill, Fill)
+    if not (a or b):
+        return blocks, why
+    names = " and ".join(name for name, filled in (("A", a), ("B", b)) if filled)
+    rows, packed = ROW_BLOCK if a else blocks.rows, max(blocks.packed, int(b))
+    return Blocks(_longest(op, plan), rows, packed), (*why, f"{names} in panels: computed while they are packed")
 
 
-@dataclass(frozen=True)
-class _Blocks:
-    """Length of a block of k (0: all), rows between two passes over B (0: all), how many operands lie in panels."""
-
-    k: int
-    rows: int
-    packed: int
+def _longest(op: MmaOp, plan: ContractPlan) -> int:
+    return even_split(_depth(op, DimAttr.of(plan.k)), LONGEST_BLOCK)
 
 
-def _skinny_blocks(rows: int, depth: int, *, may_pack: bool) -> _Blocks:
-    if rows <= _VECTOR_ROWS:
-        return _Blocks(_VECTOR_K_BLOCK, 0, 0)
-    if rows <= _STREAMED or not may_pack:
-        return _Blocks(_STREAM_K_BLOCK, 0, 0)
-    return _Blocks(_even_split(depth, _K_BLOCK), 0, 1)
-
-
-def _tile_of(plan: ContractPlan, blocks: _Blocks, columns: int, machine: Machine) -> tuple[int, int, int]:
-    """The register tile for these blocks: three vectors of panels, rows that vectors fill, few streams of B."""
-    rows, vectors, lanes = plan.tile
-    if blocks.packed == 2:
-        rows = min(rows, _ROWS)
-    if blocks.packed and columns >= 256 and rows >= _ROWS and machine.vector_registers >= 32:
-        rows, vectors = _ROWS, 3
-    if blocks.k == _VECTOR_K_BLOCK:
-        vectors = min(vectors, _VECTOR_COLUMNS)
-    return rows, vectors, lanes
+def _matrices(op: MmaOp, plan: ContractPlan, machine: Machine) -> Matrices:
+    filled = isinstance(plan.b_fill, Fill)
+    no_panels = None if filled or plan.b_direct else "B lies in a buffer of its own"
+    if no_panels is None and not filled and _reads_narrow(op, plan):
+        no_panels = "B is converted as it is read"
+    return Matrices(
+        rows=_size_of(op, plan.row),
+        columns=_size_of(op, plan.lane),
+        depth=_depth(op, DimAttr.of(plan.k)),
+        itemsize=dtype_of(element_of(op.c)).itemsize,
+        second_cache=machine.l2_bytes,
+        apart=bool(plan.blocking[2]),
+        no_panels=no_panels,
+        across=_reads_across_rows(op, plan),
+    )
 
 
 def _reads_across_rows(op: MmaOp, plan: ContractPlan) -> bool:
@@ -397,14 +430,6 @@ def _reads_across_rows(op: MmaOp, plan: ContractPlan) -> bool:
 
 def _size_of(op: MmaOp, dim: int | None) -> int:
     return 1 if dim is None else _extent(op, DimAttr.of(dim))
-
-
-def _even_split(extent: int, limit: int) -> int:
-    """The block length that cuts an extent into equal blocks of at most `limit`; 0 when one block does."""
-    if extent <= limit:
-        return 0
-    blocks = -(-extent // limit)
-    return -(-extent // blocks)
 
 
 def _reads_narrow(op: MmaOp, plan: ContractPlan) -> bool:

@@ -89,7 +89,8 @@ class XirOptions:
     `lanes` and `root_axis_order` (axis labels, outermost first, all of them) are searched when empty. `block_size` is
     the exact number of programs a task runs, 0 to search. `max_candidates` bounds the search, which is never
     truncated: a larger space is an error. `fold_partials` (1..16) is how many accumulators a regrouped fold uses.
-    `max_scratch_bytes` bounds the scratch of one worker; `max_operations` the emitted operations of a module.
+    `max_scratch_bytes` bounds the scratch of one worker, `max_shared_bytes` the panels that all programs share;
+    `max_operations` the emitted operations of a module.
 
     Tiles: `retile` lets the plan cut the work into tiles of its own where that is proved equal; a constraint on lanes
     of programs, order or block size keeps the kernel's tiles anyway. `without` names passes of it that are left out,
@@ -98,11 +99,13 @@ class XirOptions:
     Products: `packing` says how operands are read. `k_block` is how long a block of the contracted axis is, and
     `row_block` how many rows go between two passes over the operand with the lanes (both 0 for the rule; what is no
     longer than a block is one). `register_tile` is rows (1..32) and vectors (1..16), which must fit the vector
-    registers. All four need lanes along tile axes.
+    registers. All four need lanes along tile axes. `sharing` has panels of an operand packed once by a launch of its
+    own, for all programs that read them; None: where the machine's figures say that it is cheaper.
 
     Loops: `squares` turns what lies across the lanes in registers, `streaming` stores past the caches, `joining` has
-    neighbouring stores share a loop, `fusion` computes tiles in the fold that reads them first. None is the plan's
-    rule, which for the last two is wherever legal; `explain()` says where it was not.
+    neighbouring stores share a loop, `fusion` computes tiles in the fold that reads them first, and operands of
+    products while their panels are packed. None is the plan's rule, which for the last two is wherever legal, and for
+    operands what costs less; `explain()` says where it was not.
 
     Buffers: `recompute` says whether tiles that each of their readers could compute again are, or have a buffer; None:
     whichever the machine's figures say is cheaper.
@@ -122,12 +125,14 @@ class XirOptions:
     k_block: int = 0
     row_block: int = 0
     register_tile: tuple[int, int] | None = None
+    sharing: Use | None = None
     squares: Use | None = None
     streaming: Use | None = None
     joining: Use | None = None
     fusion: Use | None = None
     recompute: Use | None = None
     max_scratch_bytes: int = 16 << 20
+    max_shared_bytes: int = 128 << 20
     max_operations: int = 10_000
     cost: CostModel | None = None
 
@@ -136,6 +141,7 @@ class XirOptions:
         _require("max_candidates", self.max_candidates, "at least 1", holds=self.max_candidates >= 1)
         _require("fold_partials", self.fold_partials, "1 to 16", holds=1 <= self.fold_partials <= 16)
         _require("max_scratch_bytes", self.max_scratch_bytes, "at least 0", holds=self.max_scratch_bytes >= 0)
+        _require("max_shared_bytes", self.max_shared_bytes, "at least 0", holds=self.max_shared_bytes >= 0)
         _require("max_operations", self.max_operations, "at least 1", holds=self.max_operations >= 1)
         width = self.lane_width
         power = width & (width - 1) == 0 and 0 <= width <= _WIDEST
@@ -149,7 +155,10 @@ class XirOptions:
         rows, vectors = self.register_tile or (1, 1)
         fits = 1 <= rows <= _ROWS and 1 <= vectors <= _VECTORS
         _require("register_tile", self.register_tile, "rows (1 to 32) and vectors (1 to 16), or None", holds=fits)
-        named = {"packing": Packing, **dict.fromkeys(("squares", "streaming", "joining", "fusion", "recompute"), Use)}
+        named = {
+            "packing": Packing,
+            **dict.fromkeys(("sharing", "squares", "streaming", "joining", "fusion", "recompute"), Use),
+        }
         for name, kind in named.items():
             choice = getattr(self, name)
             _require(name, choice, f"a {kind.__name__} or None", holds=choice is None or isinstance(choice, kind))

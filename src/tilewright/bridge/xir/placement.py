@@ -31,6 +31,7 @@ from tilewright.ir.types import is_tile, space_of
 __all__ = ["Placement", "place_tiles"]
 
 RECOMPUTED = "recomputed where it is used"
+FILLED = "computed while its panels are packed"
 _INLINE_LIMIT = 64
 
 
@@ -59,6 +60,10 @@ class Placement:
         """Whether the tile is placed, and recomputed where it is used."""
         place = self.places.get(value)
         return place is not None and place.inline
+
+    def is_repeated(self, value: SSAValue) -> bool:
+        """Whether each reader of the tile computes it again; sums of a product in registers are computed once."""
+        return self.is_inline(value) and not isinstance(value.owner, tiles.MmaOp)
 
     def keep(self, value: SSAValue, reason: str) -> None:
         """Give the tile a buffer of its own, unless it has one."""
@@ -109,6 +114,9 @@ def _place_contraction(placement: Placement, op: tiles.MmaOp) -> None:
     placement.assume(outcome.disjoint)
     for value, reason in outcome.kept.items():
         placement.keep(value, f"operand of a contraction: {reason}")
+    for value, fill in outcome.filled.items():
+        if not isinstance(value.owner, LoadOp):
+            placement.places[value] = Place(None, FILLED, fill.prices)
     for value, dim in outcome.demands.items():
         placement.demands.setdefault(value, dim)
     if outcome.absorbed:
@@ -209,7 +217,7 @@ def _weighed(placement: Placement, op: Operation, value: SSAValue) -> Place:
     """Where a tile goes that may be kept or recomputed: what is cheaper, or what was asked for."""
     structure = placement.structure
     kept, closure = structure.numbers[value], _closure(placement, value)
-    readers = {read.op: read for read in placement.reads(value)}
+    readers = {read.op: read for read in reads_of(value, placement.is_repeated)}
     packet = placement.choice.width if placement.choice.program else 0
     lanes = lanes_of(value, placement.machine, packet)
     reads = evaluations(value, readers, structure, lanes, costly=has_expensive(closure))

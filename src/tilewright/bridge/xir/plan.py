@@ -12,7 +12,7 @@ from math import factorial, isfinite
 from xdsl.ir import Operation, SSAValue
 
 from tilewright.analysis.access import Limits
-from tilewright.analysis.forms import forms_of
+from tilewright.analysis.forms import Forms, forms_of
 from tilewright.analysis.limits import extent_of, limits_of
 from tilewright.analysis.structure import Structure, structure_of
 from tilewright.bridge.xir.admission import admit
@@ -30,7 +30,18 @@ from tilewright.bridge.xir.nests import plan_nests
 from tilewright.bridge.xir.options import PROGRAM, Element, Program, XirOptions
 from tilewright.bridge.xir.placement import Placement, place_tiles
 from tilewright.bridge.xir.prices import Prices, machine_prices, specification_prices
-from tilewright.bridge.xir.records import Caching, Decisions, LaneChoice, LimitPlan, NestPlan, Storage, stage_of
+from tilewright.bridge.xir.records import (
+    Caching,
+    Decisions,
+    Fill,
+    LaneChoice,
+    LimitPlan,
+    NestPlan,
+    Shared,
+    Storage,
+    stage_of,
+)
+from tilewright.bridge.xir.sharing import share_panels
 from tilewright.bridge.xir.squares import turn_beforehand
 from tilewright.bridge.xir.streaming import with_streams
 from tilewright.core.codes.unsupported import NO_CANDIDATE, PLAN_CONFLICT, TOO_MANY_CANDIDATES
@@ -128,6 +139,7 @@ class _Space:
     kernel: Kernel
     root: ParallelOp
     structure: Structure
+    forms: Forms
     machine: Machine
     options: XirOptions
     threads: int
@@ -167,7 +179,9 @@ def plan(
     chosen = options if options is not None else XirOptions()
     root = admit(kernel)
     block = _fixed_block(kernel, chosen, threads_per_group)
-    space = _Space(kernel, root, structure_of(kernel.op), machine, chosen, threads, block, may_alias)
+    space = _Space(
+        kernel, root, structure_of(kernel.op), forms_of(kernel.op), machine, chosen, threads, block, may_alias
+    )
     _check_budget(space)
     check_products(root, machine, chosen)
     choices = [_decide(space, lanes) for lanes in _lane_choices(space)]
@@ -226,7 +240,7 @@ def _check_budget(space: _Space) -> None:
 def _decide(space: _Space, lanes: Program | Element) -> _Choice:
     """Everything below the root for one choice of lanes."""
     program = isinstance(lanes, Program)
-    forms = forms_of(space.kernel.op)
+    forms = space.forms
     limits: Limits = {} if program else limits_of(space.root, forms)
     fixed, reason = _fixed_dims(space, lanes)
     width = _program_width(space) if program else space.options.lane_width
@@ -234,6 +248,7 @@ def _decide(space: _Space, lanes: Program | Element) -> _Choice:
     placement = Placement(space.structure, space.may_alias, asked, space.machine, forms, limits, space.options)
     place_tiles(placement)
     staged = share_homes(placement)
+    share_panels(placement, space.root, space.threads)
     memories = {storage.owner: storage for storage in memory_storages(space.structure)}
     layouts = Layouts(placement, space.machine, asked, dict(memories))
     planned = plan_nests(layouts)
@@ -405,11 +420,12 @@ def _notes(space: _Space, choice: _Choice) -> Iterator[str]:
     for position, item in choice.decisions.contracts.items():
         rows, vectors, lanes = item.tile
         lane = "one column" if item.lane is None else _label(space, item.lane)
-        read = " and ".join("in place" if direct else "copied" for direct in (item.a_direct, item.b_direct))
+        a, b = (item.a_fill, item.a_shared, item.a_direct), (item.b_fill, item.b_shared, item.b_direct)
+        read = " and ".join(_operand_read(fill, shared, direct=direct) for fill, shared, direct in (a, b))
         line = span_of(operations[position]).line
         yield (
             f"line {line}: contraction with {rows} rows x {vectors} vectors x {lanes} lanes along {lane},"
-            f" operands {read}, blocks of k, of rows, packed: {item.blocking}"
+            f" operands {read}{_in_blocks(item.blocking)}{''.join(f'; {reason}' for reason in item.why)}"
         )
     for value, number in numbers.items():
         place = choice.decisions.places.get(number)
@@ -417,6 +433,23 @@ def _notes(space: _Space, choice: _Choice) -> Iterator[str]:
             kept = "inline" if place.inline else f"buffer {place.storage}"
             prices = f" ({place.prices})" if place.prices is not None else ""
             yield f"%{number} (line {span_of(value).line}): {kept}: {place.reason}{prices}"
+
+
+def _in_blocks(blocking: tuple[int, int, int]) -> str:
+    k, rows, packed = blocking
+    along_k = f", {k} of k at a time, between which sums wait where they end" if k else ""
+    of_rows = f", {rows} rows at a time" if rows else ""
+    return f"{along_k}{of_rows}{('', ', panels of B', ', panels of A and of B')[packed]}"
+
+
+def _operand_read(fill: Fill | str | None, shared: Shared | str | None, *, direct: bool) -> str:
+    if isinstance(fill, Fill):
+        read = str(fill)
+    else:
+        read = f"{'in place' if direct else 'copied'}{f' (not computed into panels: {fill})' if fill else ''}"
+    if isinstance(shared, Shared):
+        return f"{read}, {shared}" if isinstance(fill, Fill) else f"in panels {shared}"
+    return read if shared is None else f"{read} (panels not shared: {shared})"
 
 
 def _cached(nest: NestPlan) -> str:

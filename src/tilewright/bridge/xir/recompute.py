@@ -20,12 +20,12 @@ from tilewright.core.machine import Level, Machine
 from tilewright.ir.ops import elementwise, regions, tiles
 from tilewright.ir.types import SpaceAttr, dtype_of, element_of, is_tile, space_of
 
-__all__ = ["Closure", "Weighed", "evaluations", "has_expensive", "lanes_of", "weigh"]
+__all__ = ["NEST", "Closure", "Weighed", "evaluations", "has_expensive", "lanes_of", "weigh"]
 
 _MASKS = 2  # operations between a mask of lanes and the bytes of a boolean tile
 _LATENCY = 8  # what waits for one function, in vectors of it while many are under way
 _MARGIN = 1.25  # a buffer must save a fifth
-_NEST = 64  # multiply-adds that entering one more loop nest takes: bounds, masks, a tail
+NEST = 64  # multiply-adds that entering one more loop nest takes: bounds, masks, a tail
 
 Closure = frozenset[tuple[Operation, ...]]
 """What computing one element takes: operations, each with the extracts that lead to it, since every one repeats the
@@ -44,6 +44,11 @@ class Weighed:
     def pays(self) -> bool:
         """Whether a buffer saves so much that it does so even if the readers come to share a loop in part."""
         return self.recompute > _MARGIN * self.keep
+
+    @property
+    def recomputing_pays(self) -> bool:
+        """Whether computing again saves as much."""
+        return self.keep > _MARGIN * self.recompute
 
     def __str__(self) -> str:
         return f"{self.keep:.0f} ns kept in {self.level}, {self.recompute:.0f} ns recomputed"
@@ -65,7 +70,7 @@ def weigh(value: SSAValue, closure: Closure, *, reads: float, trips: int, machin
     level = machine.level_of(_bytes(value) * (packet or 1))
     packing = 0 if dtype_of(element_of(value)) is not boolean else _MASKS * times.arithmetic
     access, once = times.levels[level] + packing, _closure_price(value, closure, machine, lanes)
-    keep = trips * (volume / lanes * (once + access) + _NEST * times.arithmetic) + reads * access
+    keep = trips * (volume / lanes * (once + access) + NEST * times.arithmetic) + reads * access
     return Weighed(keep, reads * once, level)
 
 
@@ -112,16 +117,17 @@ def evaluations(
 
 
 def _evaluated(value: SSAValue, read: Read, lanes: int, *, costly: bool) -> float:
-    """A product reads what was copied for it. Where a reader has further axes inside those of the tile, it computes one
+    """Where a reader has further axes inside those of the tile, it computes one
     element for a whole row: what is cheap hides behind the row, and it waits for what is costly.
     """
     volume, point = space_of(value).volume, read.op
+    if isinstance(point, tiles.MmaOp):
+        made = [point.operands[read.operand]]  # computed element by element, where panels are packed or sums begin
+    else:
+        made = [other for other in (*point.results, *point.operands) if is_tile(other)]
     if isinstance(point, tiles.MapOp | tiles.ScanOp):
         repeats = sum(_repeats(use.operation, point) for use in value.uses if point.is_ancestor(use.operation))
         return max(volume, repeats) / lanes
-    if isinstance(point, tiles.MmaOp) and read.displaced:
-        return volume / lanes
-    made = [other for other in (*point.results, *point.operands) if is_tile(other)]
     space = max((space_of(other) for other in made), key=lambda each: each.volume, default=space_of(value))
     if _is_outer(value, space):
         return _LATENCY * volume if costly and space.volume > volume else volume / lanes

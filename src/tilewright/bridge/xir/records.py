@@ -10,10 +10,12 @@ from tilewright.ir.layout_attr import LayoutAttr
 __all__ = [
     "ContractPlan",
     "Decisions",
+    "Fill",
     "LaneChoice",
     "LimitPlan",
     "NestPlan",
     "Place",
+    "Shared",
     "Storage",
     "TurnedRead",
     "Unturned",
@@ -137,6 +139,45 @@ class NestPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class Fill:
+    """An operand of a product that is computed while its panels are packed; `turned`: in vectors along k, which squares
+    turn. `prices` are those of a buffer, or of reading it in place, and of this.
+    """
+
+    turned: bool
+    prices: Weighed
+
+    def __str__(self) -> str:
+        return f"computed into panels{', in squares that turn it' if self.turned else ''} ({self.prices})"
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """Panels of an operand that a first launch packs for all programs: positions of the root `axes` along which it
+    differs, so many `parts` of it, each in `panels` of `width` columns (of A: rows) and `depth` steps of k. `dtype` of
+    their elements; nanoseconds of one worker with panels of its own, and with these.
+    """
+
+    axes: tuple[int, ...]
+    parts: int
+    panels: int
+    width: int
+    depth: int
+    dtype: str
+    private: float
+    together: float
+
+    @property
+    def elements(self) -> int:
+        """Of all panels."""
+        return self.parts * self.panels * self.width * self.depth
+
+    def __str__(self) -> str:
+        prices = f"{self.together:.0f} ns, {self.private:.0f} ns if each program packs"
+        return f"packed once for all programs, {self.parts} x {self.panels} panels ({prices})"
+
+
+@dataclass(frozen=True, slots=True)
 class ContractPlan:
     """One contraction. `a` supplies rows and `b` the lanes, swapped from the written order when `swapped`.
 
@@ -144,7 +185,9 @@ class ContractPlan:
     into what the sink writes. `outer` dimensions become loops around it (batch, further rows, columns and contracted
     dimensions, in that order). `blocking`: length of a block of k, rows between two passes over B, how many
     operands are packed (1: B, 2: A too). `folds`: contracted dimensions around k, outermost first, over which the sums
-    stay in registers.
+    stay in registers. `a_fill`, `b_fill`: how operands are computed into panels, or why they are not; None where they
+    are read as they lie. `a_shared`, `b_shared`: panels that all programs share, or why those of the operand are not;
+    None where it has no panels.
     """
 
     swapped: bool
@@ -161,6 +204,11 @@ class ContractPlan:
     from_zero: bool = False
     in_place: bool = False
     folds: tuple[int, ...] = ()
+    why: tuple[str, ...] = ()
+    a_fill: Fill | str | None = None
+    b_fill: Fill | str | None = None
+    a_shared: Shared | str | None = None
+    b_shared: Shared | str | None = None
 
 
 @dataclass(frozen=True, slots=True)

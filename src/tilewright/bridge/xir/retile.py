@@ -4,7 +4,7 @@ choosing.
 A constraint on the mapping of root programs (order, block size, program lanes) keeps the kernel's own tiles.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from math import prod
 
 from xdsl.ir import Operation
@@ -20,7 +20,7 @@ from tilewright.ir.kernel import Kernel
 from tilewright.ir.ops import regions, tiles
 from tilewright.ir.ops.access import LoadOp, StoreOp
 from tilewright.ir.ops.memory import MemoryAllocOp
-from tilewright.ir.rewrite import PassRecord, TilePass, Trace, run_pipeline
+from tilewright.ir.rewrite import TilePass, Trace, run_pipeline
 from tilewright.ir.types import DimAttr, SpaceAttr, ViewType, dtype_of, space_of, view_type
 from tilewright.passes.clip_axes import ClipAxes
 from tilewright.passes.coalesce_axes import CoalesceAxes
@@ -82,13 +82,13 @@ def retile(kernel: Kernel, threads: int, machine: Machine, *, without: Collectio
         return kernel, Trace(())  # who places data by hand has chosen the tiles
     module = kernel.module.clone()
 
-    def run(passes: Iterable[TilePass]) -> tuple[PassRecord, ...]:
-        return run_pipeline(module, [each for each in passes if each.name not in without]).records
+    def passes() -> Iterator[TilePass]:
+        yield from FORGET_BLOCKS
+        merged = Kernel(module, kernel.name, kernel.rewritten_source)
+        yield from (*strips(merged, threads, machine), *AFTER_STRIPS)
 
-    records = [*run(FORGET_BLOCKS)]
-    merged = Kernel(module, kernel.name, kernel.rewritten_source)
-    records += run((*strips(merged, threads, machine), *AFTER_STRIPS))
-    return Kernel(module, kernel.name, kernel.rewritten_source), Trace(tuple(records))
+    trace = run_pipeline(module, (each for each in passes() if each.name not in without), original=kernel)
+    return kernel.rewritten(module, trace.digest), trace
 
 
 def assumed_disjoint(kernel: Kernel, trace: Trace) -> frozenset[tuple[int, int]]:

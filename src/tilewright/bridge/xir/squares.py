@@ -51,6 +51,8 @@ def _candidates(stored: Stored, placement: Placement, value: SSAValue, nest: Nes
     reads = tuple(point_reads(value, lambda tile: stored.storage_of(tile) is not None))
     for number in nest.axes:
         across = DimAttr.of(number)
+        if space_of(value).extent_of(across) == 1:
+            continue  # one row: the tile does not move along it, so no vector of it can be loaded
         turned = tuple(
             _record(placement, read) for read in reads if _is_turned(read, _strides(stored, read, value), lane, across)
         )

@@ -24,9 +24,10 @@ from tilewright.ir.verify import (
 )
 from tilewright.ir.verify.kernel_form import kernel_form
 from tilewright.ir.verify.rule import Rule, rule_of
-from tilewright.ir.verify.walk import verify, verify_or_raise
+from tilewright.ir.verify.structure import Accepted
+from tilewright.ir.verify.walk import raise_found, verify, verify_or_raise
 
-__all__ = ["RULES", "Rule", "kernel_form", "rule_of", "verify", "verify_or_raise"]
+__all__ = ["RULES", "Accepted", "Rule", "kernel_form", "raise_found", "rule_of", "verify", "verify_or_raise"]
 
 _FAMILIES = (
     structure, values, regions, elementwise, tiles, access, independence, memory, memory_flow, scopes, form,

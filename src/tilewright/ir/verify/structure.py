@@ -1,6 +1,6 @@
 """Rules of structure: values reach their uses, operations are TileIR and satisfy their declarations."""
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 
 from xdsl.ir import Block, BlockArgument, ErasedSSAValue, Operation, SSAValue
 from xdsl.traits import IsTerminator
@@ -33,7 +33,34 @@ def check_operands(op: Operation, visible: set[SSAValue], module: Operation, fou
     return not lost
 
 
-def check_declaration(op: Operation, found: Findings) -> bool:
+class Accepted:
+    """Declarations that hold, by all that they speak about. Most operations of a module look like one before, and more
+    do when it is verified again after a pass.
+    """
+
+    def __init__(self) -> None:
+        self._looks: set[Hashable] = set()
+
+    def require(self, op: Operation) -> None:
+        """Raises what xDSL says against the operation by itself. Traits, which look around it, are asked each time."""
+        look = _look(op)
+        if look not in self._looks:
+            op.verify_()
+            self._looks.add(look)
+            return
+        for trait in op.traits:
+            trait.verify(op)
+
+
+def _look(op: Operation) -> Hashable:
+    """All that a declaration speaks about."""
+    values = *(value.type for value in op.operands), None, *(value.type for value in op.results)
+    named = *op.properties.items(), None, *op.attributes.items()
+    bodies = tuple(tuple(block.arg_types for block in region.blocks) for region in op.regions)
+    return type(op), values, named, bodies, len(op.successors)
+
+
+def check_declaration(op: Operation, found: Findings, accepted: Accepted) -> bool:
     """Whether xDSL accepts the operation by itself: operand and result kinds, properties, regions.
 
     A yield in the middle of a body is left to the rule about yields.
@@ -41,7 +68,7 @@ def check_declaration(op: Operation, found: Findings) -> bool:
     if op.has_trait(IsTerminator) and op.next_op is not None:
         return True
     try:
-        op.verify_()
+        accepted.require(op)
     except (DiagnosticException, ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         found.add(DECLARATION, op, op=op_text(op), reason=reason)

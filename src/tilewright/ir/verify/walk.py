@@ -1,6 +1,6 @@
 """The walk of the verifier over a whole module."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -43,7 +43,7 @@ from tilewright.ir.verify.regions import (
 )
 from tilewright.ir.verify.rule import Findings, op_text
 from tilewright.ir.verify.scopes import check_storage, entered_scope
-from tilewright.ir.verify.structure import FOREIGN_OP, check_declaration, check_operands, check_purity
+from tilewright.ir.verify.structure import FOREIGN_OP, Accepted, check_declaration, check_operands, check_purity
 from tilewright.ir.verify.tiles import check_constant, check_extract, check_map, check_mma, check_scan
 from tilewright.ir.verify.values import check_type
 
@@ -75,16 +75,25 @@ _LOCAL: Mapping[type[Operation], Callable[[Any, Findings], None]] = MappingProxy
 )
 
 
-def verify(module: Operation, target: TargetModel | None = None) -> tuple[Diagnostic, ...]:
-    """Everything that is wrong with a module, in the order of its text; scopes and storage only against a target."""
-    walk = _Walk(module, target)
+def verify(
+    module: Operation, target: TargetModel | None = None, *, accepted: Accepted | None = None
+) -> tuple[Diagnostic, ...]:
+    """Everything that is wrong with a module, in the order of its text; scopes and storage only against a target.
+
+    `accepted` remembers declarations from one call to the next.
+    """
+    walk = _Walk(module, target, accepted or Accepted())
     walk.run()
     return tuple(walk.found.diagnostics)
 
 
 def verify_or_raise(module: Operation, target: TargetModel | None = None) -> None:
     """Raises what `verify` finds: InternalError if any of it is structural, else TileTypeError, else EffectError."""
-    found = verify(module, target)
+    raise_found(verify(module, target))
+
+
+def raise_found(found: Sequence[Diagnostic]) -> None:
+    """Raises what was found, as `verify_or_raise` says."""
     if not found:
         return
     families = {diagnostic.code.family for diagnostic in found}
@@ -97,7 +106,8 @@ def verify_or_raise(module: Operation, target: TargetModel | None = None) -> Non
 class _Walk:
     """The state of one walk: which values are visible, and what surrounds the current operation."""
 
-    def __init__(self, module: Operation, target: TargetModel | None) -> None:
+    def __init__(self, module: Operation, target: TargetModel | None, accepted: Accepted) -> None:
+        self._accepted = accepted
         self.found = Findings()
         self._module = module
         self._target = target
@@ -126,7 +136,7 @@ class _Walk:
         # A sound operation can be asked for its operands, results and bodies by name; an unsound one is not asked.
         sound = check_operands(op, self._visible, self._module, self.found)
         sound = self._types(op) and sound
-        sound = check_declaration(op, self.found) and sound
+        sound = check_declaration(op, self.found, self._accepted) and sound
         if sound:
             self._local(op)
             self._surroundings(op)

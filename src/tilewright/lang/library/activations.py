@@ -52,7 +52,8 @@ def gelu(x: V, approximate: str = "erf") -> V:
     if approximate == "erf":
         share = (erf(wide * math.sqrt(0.5)) + 1.0) * 0.5
     elif approximate == "tanh":
-        share = sigmoid((wide + wide * wide * wide * 0.044715) * math.sqrt(8 / math.pi))  # as (1 + tanh of half) / 2
+        slope = math.sqrt(8 / math.pi)
+        share = sigmoid((wide * wide * (0.044715 * slope) + slope) * wide)  # as (1 + tanh of half) / 2
     else:
         reason = "the exact form uses erf; the approximation by tanh gives other digits"
         raise CaptureError(

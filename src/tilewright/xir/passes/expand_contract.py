@@ -1,8 +1,9 @@
 """`expand-contract`: matrix products become register-blocked loops over vectors."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, SSAValue
@@ -10,14 +11,17 @@ from xdsl.ir import Attribute, SSAValue
 from tilewright.xir import ops
 from tilewright.xir.builder import XirBuilder
 from tilewright.xir.ops import AllocOp, ContractOp, FuncOp
-from tilewright.xir.passes.bodies import Body, body_of
-from tilewright.xir.passes.microkernel import Microkernel, Tile
-from tilewright.xir.passes.packing import PanelCopy, Panels
+from tilewright.xir.pack_op import PackOp
+from tilewright.xir.passes.filling import Filling, PanelFill
+from tilewright.xir.passes.microkernel import Lead, Microkernel, Tile
+from tilewright.xir.passes.packing import PanelCopy, Panels, PanelShape
+from tilewright.xir.passes.products import Matrix, Operand, Product, Ready, operand_of, oriented, product_of
 from tilewright.xir.rewrite import erase, function_of, root_of
 from tilewright.xir.types import buffer_type
 
 __all__ = ["ExpandContract"]
 
+_AHEAD = 8  # tiles of a panel, between which the next one is copied
 _WRITTEN_OUT = 8  # operations after the sums that are written once for every vector
 
 
@@ -27,115 +31,39 @@ class ExpandContract:
 
     Ensures: no `xir.contract` is left; every element of C is the same chain of fused multiply-adds in k order.
     Rewrites: a contract -> loops over blocks of k, column panels and row blocks around one register tile, whose
-    accumulators are SSA values over a rolled k loop; B, or both, go through packed panels where asked. Tiles at the
-    right and lower edge are smaller ones of their own, the last vector masked. A product of more than one tile calls
-    its tiles as internal functions, shared by equal products. Between blocks of k the sums lie in C.
+    accumulators are SSA values over a rolled k loop; B, or both, go through packed panels where asked, and what has no
+    buffer is computed into them. Where panels of B are made one by one, the next one is copied between the tiles of the
+    one before. Tiles at the right and lower edge are smaller ones of their own, the last vector masked. A product of
+    more than one tile calls its tiles as internal functions, shared by equal products. Between blocks of k the sums lie
+    in C.
     Declines: nothing.
     """
 
     name: str = "expand-contract"
 
     def apply(self, module: ModuleOp) -> int:
-        found = [op for op in module.walk() if isinstance(op, ContractOp)]
+        found = [op for op in module.walk() if isinstance(op, ContractOp | PackOp)]
         functions = _Functions(module)
         for op in found:
             builder = XirBuilder(root_of(op))
             with builder.before(op):
-                _Expansion(builder, functions, _oriented(_product(op))).write()
+                if isinstance(op, PackOp):
+                    _pack(builder, functions, op)
+                else:
+                    _Expansion(builder, functions, oriented(product_of(op))).write()
             erase(op)
         return len(found)
 
 
-@dataclass(frozen=True, slots=True)
-class _Matrix:
-    buffer: SSAValue
-    index: SSAValue
-    row: int
-    column: int
-
-    def transposed(self) -> "_Matrix":
-        return _Matrix(self.buffer, self.index, self.column, self.row)
-
-
-@dataclass(frozen=True, slots=True)
-class _Product:
-    """A is m by k, B is k by n, C is m by n; vectors run along n."""
-
-    a: _Matrix
-    b: _Matrix
-    c: _Matrix
-    m: int
-    n: int
-    k: int
-    tile: Tile
-    from_zero: bool
-    k_block: int
-    row_block: int
-    packed: int
-    unsigned: tuple[bool, bool]
-    folds: tuple[tuple[int, int, int], ...]
-    start: tuple[Body, Body] | None
-    finish: tuple[Body, Body] | None
-
-    @property
-    def has_bodies(self) -> bool:
-        return self.start is not None or self.finish is not None
-
-    def transposed(self) -> "_Product":
-        """C' = B' A': the same products, with vectors along the rows of C."""
-        a, b, c = self.b.transposed(), self.a.transposed(), self.c.transposed()
-        folds = tuple((extent, b_step, a_step) for extent, a_step, b_step in self.folds)
-        return replace(self, a=a, b=b, c=c, m=self.n, n=self.m, unsigned=self.unsigned[::-1], folds=folds)
-
-
-def _product(op: ContractOp) -> _Product:
-    m, n, k = (extent.data for extent in op.extents)
-    strides = [stride.data for stride in op.strides]
-    rows, columns, lanes = (entry.data for entry in op.tile)
-    k_block, row_block, packed = (entry.data for entry in op.blocking)
-    a, b, c = (
-        _Matrix(op.operands[2 * which], op.operands[2 * which + 1], strides[2 * which], strides[2 * which + 1])
-        for which in range(3)
-    )
-    start = _pair(body_of(op.start), body_of(op.start_tail))
-    finish = _pair(body_of(op.finish), body_of(op.finish_tail))
-    tile = Tile(rows, columns, lanes)
-    blocks = (k_block or max(k, 1), row_block or max(m, 1), packed)
-    signs = (False, False) if op.unsigned is None else tuple(bool(each) for each in op.unsigned)
-    return _Product(a, b, c, m, n, k, tile, bool(op.from_zero), *blocks, (signs[0], signs[1]), op.steps, start, finish)
-
-
-def _pair(whole: Body | None, tail: Body | None) -> tuple[Body, Body] | None:
-    """The bodies for full vectors and for the last one; one stands for both when the other is missing."""
-    first, second = whole or tail, tail or whole
-    return None if first is None or second is None else (first, second)
-
-
-def _oriented(product: _Product) -> _Product:
-    """The orientation whose vectors lie in memory as they are: B counts more than C, which is touched once.
-
-    Packing and bodies fix the orientation that was asked for.
-    """
-    if product.packed or product.has_bodies:
-        return product
-    return max(product, product.transposed(), key=_contiguity)
-
-
-def _contiguity(product: _Product) -> int:
-    if product.n == 1:
-        return -1
-    return 2 * (product.b.column <= 1) + (product.c.column == 1)
-
-
 class _Functions:
-    """The tiles and the copies of panels that exist as functions of a module."""
+    """The tiles, and the copies and computations of panels, that exist as functions of a module."""
 
     def __init__(self, module: ModuleOp) -> None:
         self._module = module
-        self._names: dict[Microkernel | PanelCopy, str] = {}
+        self._names: dict[Microkernel | PanelCopy | PanelFill, str] = {}
         self._taken = {op.sym_name.data for op in module.body.block.ops if isinstance(op, FuncOp | ops.KernelOp)}
 
-    def name_of(self, body: Microkernel | PanelCopy, builder: XirBuilder) -> str:
+    def name_of(self, body: Microkernel | PanelCopy | PanelFill, builder: XirBuilder) -> str:
         """The function that does this, written at its first use."""
         name = self._names.get(body)
         if name is None:
@@ -148,7 +76,7 @@ class _Functions:
         self._taken.add(name)
         return name
 
-    def _write(self, name: str, body: Microkernel | PanelCopy, builder: XirBuilder) -> None:
+    def _write(self, name: str, body: Microkernel | PanelCopy | PanelFill, builder: XirBuilder) -> None:
         function = FuncOp(name, body.argument_types())
         function.location = builder.place
         top = self._module.body.block
@@ -156,6 +84,39 @@ class _Functions:
         inside = XirBuilder(function.body.block, builder.place)
         body.write(inside, list(function.body.block.args))
         inside.return_()
+
+
+def _pack(b: XirBuilder, functions: _Functions, op: PackOp) -> None:
+    """One panel."""
+    k, columns, width, lanes = (entry.data for entry in op.extents)
+    shape, strides = PanelShape(width, lanes, columns), (op.strides.data[0].data, op.strides.data[1].data)
+    source, panel = operand_of(op.side, strides, k_first=True), (op.panel, op.panel_index)
+    if isinstance(source, Filling):
+        _fill_panel(
+            b, functions, PanelFill(source, buffer_type(op.panel), shape), panel, (b.i64(0), op.first), b.i64(k)
+        )
+    else:
+        copy = PanelCopy((buffer_type(source.buffer), buffer_type(op.panel)), strides, shape)
+        b.call(functions.name_of(copy, b), [source.buffer, source.index, *panel, b.i64(k)])
+
+
+def _fill_panel(
+    b: XirBuilder,
+    functions: _Functions,
+    fill: PanelFill,
+    panel: tuple[SSAValue, SSAValue],
+    at: tuple[SSAValue, SSAValue],
+    depth: SSAValue,
+) -> None:
+    """Compute a panel from (k, column) on, by one call, or by one for each vector of columns that is turned. Vectors
+    without any column are not read, and not written.
+    """
+    shape, (buffer, index), (k, column) = fill.shape, panel, at
+    for block in _blocked(shape.columns, shape.lanes if fill.filling.turned else shape.columns):
+        part = replace(fill, shape=replace(shape, columns=block.size))
+        with _each(b, block) as offset:
+            place = [k, b.add(column, offset), buffer, b.add(index, offset), depth]
+            b.call(functions.name_of(part, b), [*place, *fill.filling.captured()])
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +135,24 @@ def _blocked(extent: int, size: int) -> list[_Blocks]:
     return [block for block in blocks if block.count]
 
 
+@contextmanager
+def _each(b: XirBuilder, blocks: _Blocks) -> Generator[SSAValue]:
+    """The first row or column of every block, as the index of a loop when there are several."""
+    if blocks.count == 1:
+        yield b.i64(blocks.first)
+        return
+    with b.for_(blocks.first, blocks.first + blocks.count * blocks.size, blocks.size) as loop:
+        yield loop.index
+
+
+def _last_apart(blocks: Sequence[_Blocks]) -> list[_Blocks]:
+    """The blocks, the last one of the first size by itself."""
+    first, *others = blocks
+    before = replace(first, count=first.count - 1)
+    last = _Blocks(first.first + before.count * first.size, 1, first.size)
+    return [*([before] if before.count else []), last, *others]
+
+
 @dataclass(frozen=True, slots=True)
 class _Depth:
     """One block of k: where it starts, how long it is, whether the chain starts or ends with it."""
@@ -184,17 +163,54 @@ class _Depth:
     ends: bool
 
 
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Some of the rows of k of a panel: the first, how many, and how many there are in a full part."""
+
+    first: SSAValue | int
+    rows: SSAValue | int
+    size: int
+
+
+def _whole(depth: _Depth) -> _Part:
+    return _Part(0, depth.length, depth.length)
+
+
+@dataclass(frozen=True, slots=True)
+class _Strip:
+    """A panel over a block of rows, and how many columns the panel has that is copied beside it (0: none)."""
+
+    top: SSAValue
+    height: int
+    column: SSAValue
+    columns: int
+    beside: int
+
+
+def _copied_ahead(product: Product) -> Matrix | None:
+    """B, where there are other panels to copy between the many tiles of one, from lines of memory."""
+    b, tile = product.b, product.tile
+    if not isinstance(b, Matrix) or 1 not in (b.row, b.column):
+        return None
+    long = product.m >= _AHEAD * tile.rows and product.n > tile.vectors * tile.lanes
+    return b if long and product.packs[1] and product.m <= product.row_block else None
+
+
+_Placed = tuple[SSAValue, SSAValue, tuple[int, int]]
+
+
 class _Expansion:
     """Loops over the tiles of one product."""
 
-    def __init__(self, builder: XirBuilder, functions: _Functions, product: _Product) -> None:
+    def __init__(self, builder: XirBuilder, functions: _Functions, product: Product) -> None:
         self._b, self._functions, self._product = builder, functions, product
         self._panels = _blocked(product.n, product.tile.vectors * product.tile.lanes)
         long = product.finish is not None and product.finish[0].length > _WRITTEN_OUT and product.tile.rows > 1
-        live = product.packed if product.k and product.n and product.m else 0
+        packs_a, packs_b = product.packs
         self._at_once = product.m > product.row_block  # panels that are read once are made one by one, and stay in L1
-        self._packed = self._scratch() if live >= 1 else None
-        self._packed_rows = self._scratch_of_rows() if live >= 2 else None
+        self._ahead = _copied_ahead(product)
+        self._packed = self._scratch() if packs_b else None
+        self._packed_rows = self._scratch_of_rows() if packs_a else None
         self._aside = self._allocated(buffer_type(product.c.buffer).element, product.tile.volume) if long else None
 
     def write(self) -> None:
@@ -218,17 +234,24 @@ class _Expansion:
     def _scratch(self) -> Panels:
         p = self._product
         width = p.tile.vectors * p.tile.lanes
-        return self._panels_for(p.b, p.n if self._at_once else width, width, p.tile.lanes)
+        whole = self._at_once or isinstance(p.b, Ready)
+        held = p.n if whole else width if self._ahead is None else 2 * width
+        return self._panels_for(p.b, p.n, width, p.tile.lanes, held)
 
     def _scratch_of_rows(self) -> Panels:
         """Panels of the rows of A in one block, as high as a register tile."""
         p, rows = self._product, self._product.tile.rows
-        return self._panels_for(p.a, min(p.m, p.row_block), rows, rows & -rows)  # vectors of a power of two
+        height = min(p.m, p.row_block)
+        return self._panels_for(p.a, height, rows, rows & -rows, height)  # vectors of a power of two
 
-    def _panels_for(self, matrix: _Matrix, extent: int, width: int, lanes: int) -> Panels:
+    def _panels_for(self, operand: Operand, extent: int, width: int, lanes: int, held: int) -> Panels:
+        """Of elements as they lie; computed ones are of C's type. Where they are ready, those."""
+        if isinstance(operand, Ready):
+            return Panels(operand.buffer, extent, width, self._product.k, lanes, held, operand.index)
+        source = self._product.c if isinstance(operand, Filling) else operand
         depth = min(self._product.k, self._product.k_block)
-        buffer = self._allocated(buffer_type(matrix.buffer).element, -(-extent // width) * width * depth)
-        return Panels(buffer, extent, width, depth, lanes)
+        buffer = self._allocated(buffer_type(source.buffer).element, -(-held // width) * width * depth)
+        return Panels(buffer, extent, width, depth, lanes, held)
 
     def _allocated(self, element: Attribute, size: int) -> SSAValue:
         """Scratch for so many elements, at the top of the function."""
@@ -241,62 +264,107 @@ class _Expansion:
         return op.buffer
 
     def _block_of_k(self, depth: _Depth) -> None:
-        p, b = self._product, self._b
-        if self._packed is not None and depth.length and self._at_once:
-            _, start = self._at(p.b, depth.first, b.i64(0))
-            self._pack(self._packed, p.b.buffer, start, (p.b.row, p.b.column), depth.length)
+        p = self._product
+        if self._packed is not None and self._at_once and not isinstance(p.b, Ready):
+            self._fill_all(self._packed, p.b, self._b.i64(0), p.n, depth)
         for rows in _blocked(p.m, p.row_block):
-            with self._each(rows) as top:
+            with _each(self._b, rows) as top:
+                if self._packed_rows is not None and not isinstance(p.a, Ready):
+                    a = p.a if isinstance(p.a, Filling) else p.a.transposed()
+                    self._fill_all(self._packed_rows, a, top, rows.size, depth)
                 self._panels_of(top, rows.size, depth)
 
-    def _pack(self, panels: Panels, source: SSAValue, start: SSAValue, strides: tuple[int, int], depth: int) -> None:
-        """Copy `depth` rows of k into every panel. `strides`: of the source by k and by column."""
-        b = self._b
-        for block in _blocked(panels.extent, panels.width):
-            buffers = (buffer_type(source), buffer_type(panels.buffer))
-            copy = PanelCopy(buffers, strides, panels.width, panels.lanes, block.size)
-            with self._each(block) as column:
-                first = b.add(start, b.mul(column, strides[1]))
-                target = panels.start(b, column)
-                b.call(self._functions.name_of(copy, b), [source, first, panels.buffer, target, b.i64(depth)])
-
-    def _pack_here(self, column: SSAValue, columns: int, depth: _Depth) -> None:
-        """The panel of B that is about to be read."""
-        p = self._product
-        if self._packed is not None and depth.length and not self._at_once:
-            _, start = self._at(p.b, depth.first, column)
-            panel = replace(self._packed, extent=columns)
-            self._pack(panel, p.b.buffer, start, (p.b.row, p.b.column), depth.length)
-
     def _panels_of(self, top: SSAValue, height: int, depth: _Depth) -> None:
-        p, tile = self._product, self._product.tile
-        if self._packed_rows is not None and depth.length:
-            _, start = self._at(p.a, top, depth.first)
-            rows = replace(self._packed_rows, extent=height)
-            self._pack(rows, p.a.buffer, start, (p.a.column, p.a.row), depth.length)
-        for panel in self._panels:
-            with self._each(panel) as column:
-                self._pack_here(column, panel.size, depth)
-                for block in _blocked(height, tile.rows):
-                    with self._each(block) as row:
-                        cut = tile.cut(block.size, panel.size, narrow=not self._fixed)
-                        self._tile((top, row), column, cut, depth)
+        """The panels over a block of rows, one by one. Ahead, the next one is copied between the tiles of one."""
+        ahead = self._ahead is not None
+        steps = _last_apart(self._panels) if ahead else self._panels
+        if ahead:
+            self._fill(self._b.i64(0), steps[0].size, depth, _whole(depth))
+        for step, following in zip_longest(steps, steps[1:]):
+            with _each(self._b, step) as column:
+                if not ahead and not self._at_once:
+                    self._fill(column, step.size, depth, _whole(depth))
+                beside = following.size if ahead and following is not None else 0
+                self._tiles(_Strip(top, height, column, step.size, beside), depth)
+
+    def _tiles(self, strip: _Strip, depth: _Depth) -> None:
+        b, tile = self._b, self._product.tile
+        following = b.add(strip.column, strip.columns) if strip.beside else strip.column
+        for block in _blocked(strip.height, tile.rows):
+            cut = tile.cut(block.size, strip.columns, narrow=not self._fixed)
+            with _each(self._b, block) as row:
+                part = self._part(row, -(-strip.height // tile.rows), depth)
+                self._tile((strip.top, row), strip.column, cut, depth, self._lead(part, following, depth))
+                if strip.beside:
+                    self._fill(following, strip.beside, depth, part)
+
+    def _part(self, row: SSAValue, parts: int, depth: _Depth) -> _Part:
+        """What is copied beside the tile at a row: one of so many parts of k, in squares where columns lie along it."""
+        b, matrix = self._b, self._ahead
+        if matrix is None:
+            return _whole(depth)
+        lanes = self._product.tile.lanes if matrix.row == 1 else 1
+        size = -(-depth.length // (parts * lanes)) * lanes
+        first = b.mul(b.divsi(row, self._product.tile.rows), size)
+        return _Part(first, b.minsi(size, b.sub(b.i64(depth.length), first)), size)
+
+    def _lead(self, part: _Part, column: SSAValue, depth: _Depth) -> tuple[Lead, list[SSAValue]] | None:
+        """The part of a panel as memory to ask for, and where that lies."""
+        tile, matrix = self._product.tile, self._ahead
+        if matrix is None:
+            return None
+        width, kind = tile.vectors * tile.lanes, buffer_type(matrix.buffer)
+        shape, stride = ((width, part.size), matrix.column) if matrix.row == 1 else ((part.size, width), matrix.row)
+        where = self._at(matrix, self._b.add(depth.first, part.first), column)
+        return Lead.over(kind, shape, stride, tile.lanes, depth.length), [*where]
+
+    def _fill_all(self, panels: Panels, source: Matrix | Filling, start: SSAValue, extent: int, depth: _Depth) -> None:
+        """Fill every panel with one block of k, from column `start` on. Columns of A are its rows."""
+        for block in _blocked(extent, panels.width):
+            with _each(self._b, block) as column:
+                self._fill_one(panels, source, (start, column), block.size, (depth, _whole(depth)))
+
+    def _fill(self, column: SSAValue, columns: int, depth: _Depth, part: _Part) -> None:
+        """Fill a part of the panel of B at a column, where there are panels that are not ready."""
+        source = self._product.b
+        if self._packed is not None and not isinstance(source, Ready):
+            self._fill_one(self._packed, source, (self._b.i64(0), column), columns, (depth, part))
+
+    def _fill_one(
+        self,
+        panels: Panels,
+        source: Matrix | Filling,
+        columns: tuple[SSAValue, SSAValue],
+        live: int,
+        rows: tuple[_Depth, _Part],
+    ) -> None:
+        """Fill a part of one panel. `columns`: the first of all panels, and from there on the first of this one."""
+        b, (depth, part) = self._b, rows
+        if not depth.length:
+            return
+        shape = PanelShape(panels.width, panels.lanes, live)
+        at = (b.add(depth.first, part.first), b.add(*columns))
+        target = b.add(panels.start(b, columns[1], depth.first), b.mul(part.first, panels.width))
+        panel, length = (panels.buffer, target), b.index(part.rows)
+        if isinstance(source, Filling):
+            _fill_panel(b, self._functions, PanelFill(source, buffer_type(panels.buffer), shape), panel, at, length)
+            return
+        copy = PanelCopy((buffer_type(source.buffer), buffer_type(panels.buffer)), (source.row, source.column), shape)
+        b.call(self._functions.name_of(copy, b), [*self._at(source, *at), *panel, length])
 
     @property
     def _fixed(self) -> bool:
         """Whether the width of vectors may not change at the edge."""
         return self._packed is not None or self._product.has_bodies
 
-    @contextmanager
-    def _each(self, blocks: _Blocks) -> Generator[SSAValue]:
-        """The first row or column of every block, as the index of a loop when there are several."""
-        if blocks.count == 1:
-            yield self._b.i64(blocks.first)
-            return
-        with self._b.for_(blocks.first, blocks.first + blocks.count * blocks.size, blocks.size) as loop:
-            yield loop.index
-
-    def _tile(self, rows: tuple[SSAValue, SSAValue], column: SSAValue, tile: Tile, depth: _Depth) -> None:
+    def _tile(
+        self,
+        rows: tuple[SSAValue, SSAValue],
+        column: SSAValue,
+        tile: Tile,
+        depth: _Depth,
+        lead: tuple[Lead, list[SSAValue]] | None,
+    ) -> None:
         """The tile at a row of a block (its first row, and the row within) and a column."""
         p, b = self._product, self._b
         row = b.add(*rows)
@@ -313,35 +381,42 @@ class _Expansion:
             start=p.start if depth.starts else None,
             finish=p.finish if depth.ends else None,
             aside=buffer_type(self._aside) if self._aside is not None and depth.ends and tile.rows > 1 else None,
+            lead=None if lead is None else lead[0],
         )
         arguments = [left, left_index, right, right_index, *self._at(p.c, row, column)]
         arguments += [b.i64(depth.length), row, column, *kernel.captured()]
         arguments += [] if kernel.aside is None or self._aside is None else [self._aside]
+        arguments += [] if lead is None else lead[1]
         if self._is_single():
             kernel.write(b, arguments)
         else:
             b.call(self._functions.name_of(kernel, b), arguments)
 
-    def _left(self, rows: tuple[SSAValue, SSAValue], depth: _Depth) -> tuple[SSAValue, SSAValue, tuple[int, int]]:
+    def _left(self, rows: tuple[SSAValue, SSAValue], depth: _Depth) -> _Placed:
         """A at a row of tiles: its buffer, the index of its first element, strides by row and by k."""
-        p, b = self._product, self._b
-        if self._packed_rows is None:
-            return (*self._at(p.a, b.add(*rows), depth.first), (p.a.row, p.a.column))
-        return self._packed_rows.buffer, self._packed_rows.start(b, rows[1]), (1, self._packed_rows.width)
+        a, panels = self._product.a, self._packed_rows
+        if panels is not None:
+            row = rows[1] if panels.first is None else self._b.add(*rows)
+            return panels.buffer, panels.start(self._b, row, depth.first), (1, panels.width)
+        return self._in_place(a, self._b.add(*rows), depth.first)
 
-    def _right(self, column: SSAValue, depth: _Depth) -> tuple[SSAValue, SSAValue, tuple[int, int]]:
+    def _right(self, column: SSAValue, depth: _Depth) -> _Placed:
         """B at a panel: its buffer, the index of its first element, strides by k and by column."""
-        p, b = self._product, self._b
-        if self._packed is None:
-            return (*self._at(p.b, depth.first, column), (p.b.row, p.b.column))
-        start = self._packed.start(b, column) if self._at_once else b.i64(0)
-        return self._packed.buffer, start, (self._packed.width, 1)
+        panels = self._packed
+        if panels is not None:
+            return panels.buffer, panels.start(self._b, column, depth.first), (panels.width, 1)
+        return self._in_place(self._product.b, depth.first, column)
+
+    def _in_place(self, operand: Operand, row: SSAValue, column: SSAValue) -> _Placed:
+        """An operand without panels. Where it would be computed there are no products, and nothing is read."""
+        source = operand if isinstance(operand, Matrix) else self._product.c
+        return (*self._at(source, row, column), (source.row, source.column))
 
     def _is_single(self) -> bool:
         p = self._product
         return p.m <= p.tile.rows and p.n <= p.tile.vectors * p.tile.lanes and p.k <= p.k_block
 
-    def _at(self, matrix: _Matrix, row: SSAValue, column: SSAValue) -> tuple[SSAValue, SSAValue]:
+    def _at(self, matrix: Matrix, row: SSAValue, column: SSAValue) -> tuple[SSAValue, SSAValue]:
         """The buffer, and the index of the element at (row, column)."""
         offset = self._b.add(self._b.mul(row, matrix.row), self._b.mul(column, matrix.column))
         return matrix.buffer, self._b.add(matrix.index, offset)

@@ -1,7 +1,7 @@
 """One register tile of a matrix product: C's elements live in vectors of SSA values over a rolled loop along k."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar, cast
 
 from xdsl.dialects.builtin import AnyFloat, IntegerType
@@ -12,7 +12,7 @@ from tilewright.xir.constants import known_int
 from tilewright.xir.passes.bodies import Body
 from tilewright.xir.types import I1, I64, BufferType, scalar_of, vector_of
 
-__all__ = ["Microkernel", "Tile"]
+__all__ = ["Lead", "Microkernel", "Tile"]
 
 T = TypeVar("T")
 
@@ -38,6 +38,38 @@ class Tile:
 
 
 @dataclass(frozen=True, slots=True)
+class Lead:
+    """Memory that a tile asks for while it computes, from an index of `buffer` on: rows of `columns` neighbours, that
+    are `stride` apart; one line of `lanes` elements in `1 << pause` steps of k.
+    """
+
+    buffer: BufferType
+    stride: int
+    columns: int
+    lanes: int
+    pause: int
+
+    @classmethod
+    def over(cls, buffer: BufferType, shape: tuple[int, int], stride: int, lanes: int, depth: int) -> "Lead":
+        """The lead over rows and columns that is through in `depth` steps of k."""
+        rows, columns = shape
+        lead = cls(buffer, stride, columns, lanes, 0)
+        return replace(lead, pause=max((depth // max(rows * lead.lines, 1)).bit_length() - 1, 0))
+
+    @property
+    def lines(self) -> int:
+        """Lines of one row, as a power of two; a row may begin in the middle of one."""
+        return 1 << (-(-self.columns // self.lanes)).bit_length()
+
+    def write(self, b: XirBuilder, buffer: SSAValue, first: SSAValue, k: SSAValue) -> None:
+        """What is asked for at one step of k."""
+        line = b.shrui(k, self.pause)
+        row = b.shrui(line, self.lines.bit_length() - 1)
+        column = b.minsi(b.mul(b.and_(line, self.lines - 1), self.lanes), self.columns - 1)
+        b.prefetch(buffer, b.add(first, b.add(b.mul(row, self.stride), column)))
+
+
+@dataclass(frozen=True, slots=True)
 class Microkernel:
     """What a tile's code depends on. Strides: a_row, a_k, b_k, b_column, c_row, c_column; buffers: of A, B and C.
 
@@ -45,7 +77,7 @@ class Microkernel:
     strides of A and B. `whole_b` says that vectors of B may be read past the edge of C (packed panels are padded).
     `start` and `finish` are bodies for full vectors and for the last one, or None: then the chain starts from zero or
     from C, and is stored as it is. With memory `aside`, `finish` is written once for each vector of a row, not of the
-    tile: the sums wait there for a loop over the rows.
+    tile: the sums wait there for a loop over the rows. `lead`: what is asked for on the way, for the tiles after it.
     """
 
     tile: Tile
@@ -58,14 +90,16 @@ class Microkernel:
     start: tuple[Body, Body] | None = None
     finish: tuple[Body, Body] | None = None
     aside: BufferType | None = None
+    lead: Lead | None = None
 
     def argument_types(self) -> list[Attribute]:
         """For A, B and C a buffer and the index of its first element; the length of the chains; for bodies row, column
-        and what they capture; a buffer for sums that are set aside.
+        and what they capture; a buffer for sums that are set aside; that of the lead, and the index where it begins.
         """
         matrices = [kind for buffer in self.buffers for kind in (buffer, I64)]
         aside = [] if self.aside is None else [self.aside]
-        return [*matrices, I64, I64, I64, *(value.type for value in self.captured()), *aside]
+        lead = [] if self.lead is None else [self.lead.buffer, I64]
+        return [*matrices, I64, I64, I64, *(value.type for value in self.captured()), *aside, *lead]
 
     def captured(self) -> list[SSAValue]:
         """The values from outside that the bodies use, each once."""
@@ -102,7 +136,7 @@ class _Writer:
         self._depth, self._row, self._column = arguments[6:9]
         captured = kernel.captured()
         self._captured = dict(zip(captured, arguments[9 : 9 + len(captured)], strict=True))
-        self._aside = arguments[-1]
+        self._others = arguments[9 + len(captured) :]
         lanes, last = self._tile.lanes, self._tile.last
         self._edge = b.const_lanes(I1, [lane < last for lane in range(lanes)]) if last else None
 
@@ -141,6 +175,9 @@ class _Writer:
         """`sums` plus one column of A times one row of B."""
         b, tile = self._b, self._tile
         a_row, a_k, b_k, b_column, _, _ = self._kernel.strides
+        if self._kernel.lead is not None:
+            buffer, first = self._others[-2:]
+            self._kernel.lead.write(b, buffer, first, k)
         b_start = b.add(at[1], b.mul(k, b_k))
         right = [
             self._converted(self._right(b.add(b_start, vector * tile.lanes * b_column), b_column, vector), 1)
@@ -164,12 +201,13 @@ class _Writer:
 
     def _finish_by_rows(self, sums: Sequence[SSAValue]) -> None:
         b, lanes, (*_, c_row, c_column) = self._b, self._tile.lanes, self._kernel.strides
+        aside = self._others[0]
         for number, value in enumerate(sums):
-            b.store(value, self._aside, b.i64(number * lanes))
+            b.store(value, aside, b.i64(number * lanes))
         width = self._tile.vectors * lanes
         with b.for_(0, self._tile.rows, 1) as loop:
             for vector in range(self._tile.vectors):
-                value = b.load(self._aside, b.add(b.mul(loop.index, width), vector * lanes), lanes)
+                value = b.load(aside, b.add(b.mul(loop.index, width), vector * lanes), lanes)
                 index = b.add(self._c_index, b.add(b.mul(loop.index, c_row), vector * lanes * c_column))
                 self._finished(value, index, loop.index, vector)
 

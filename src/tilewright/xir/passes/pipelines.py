@@ -6,6 +6,7 @@ from tilewright.xir.passes.expand_contract import ExpandContract
 from tilewright.xir.passes.expand_math import FAST, ExpandMath
 from tilewright.xir.passes.hoist import HoistInvariants
 from tilewright.xir.passes.runner import PassRecord, XirPass, run_pipeline
+from tilewright.xir.passes.share_functions import ShareFunctions
 
 __all__ = ["CPU_PIPELINE", "FAST_MATH", "FAST_MATH_PIPELINE", "PassRecord", "XirPass", "run_pipeline"]
 
@@ -15,5 +16,9 @@ _CLEANING: tuple[XirPass, ...] = (
     EliminateCommonSubexpressions(),  # last: sibling loops may have hoisted the same value to one place
 )
 FAST_MATH = ExpandMath("expand-math-fast", FAST)
-CPU_PIPELINE: tuple[XirPass, ...] = (ExpandContract(), ExpandMath(), *_CLEANING)
-FAST_MATH_PIPELINE: tuple[XirPass, ...] = (ExpandContract(), FAST_MATH, *_CLEANING)
+_PRODUCTS: tuple[XirPass, ...] = (
+    ExpandContract(),
+    ShareFunctions(),  # after it, which writes functions; before all that goes through each of them
+)
+CPU_PIPELINE: tuple[XirPass, ...] = (*_PRODUCTS, ExpandMath(), *_CLEANING)
+FAST_MATH_PIPELINE: tuple[XirPass, ...] = (*_PRODUCTS, FAST_MATH, *_CLEANING)

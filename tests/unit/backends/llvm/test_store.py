@@ -9,7 +9,7 @@ import pytest
 
 from tilewright import tile
 from tilewright.backends.llvm import store
-from tilewright.backends.llvm.kernel import CompiledKernel
+from tilewright.backends.llvm.kernel import CompiledKernel, compile_kernel
 from tilewright.core import config as settings
 from tilewright.core.abi import CompileOptions, Lowering
 from tilewright.core.config import Config
@@ -32,6 +32,12 @@ OPTIONS = CompileOptions(Lowering.NATIVE)
 
 def key(kernel: Kernel, options: CompileOptions = OPTIONS, *, may_alias: bool = False) -> str:
     return store.cache_key(kernel, options, may_alias=may_alias)
+
+
+def test_a_launch_of_one_task_is_the_same_code_on_any_number_of_threads() -> None:
+    made = [compile_kernel(make(2.0, n=1000), OPTIONS, threads=threads) for threads in (1, 8)]
+    assert [each.tasks for each in made] == [1, 1]
+    assert made[0].metadata.source == made[1].metadata.source
 
 
 def test_equal_kernels_have_one_key() -> None:

@@ -16,6 +16,7 @@ from tilewright.backends.simd.shader import SIMDShader
 from tilewright.core import dtypes
 from tilewright.core.abi import KernelArgument, KernelMetadata, Usage
 from tilewright.core.dtypes import DType
+from tilewright.runtime.helping import CodeCall
 from tilewright.runtime.hostmemory import HostMemory
 from tilewright.runtime.interface import Binding
 
@@ -179,6 +180,21 @@ def test_a_prepared_launch_is_a_launch_from_any_thread() -> None:
     for caller in callers:
         caller.join()
     assert (counts == 100).all()
+    made.close()
+
+
+@pytest.mark.parametrize(("wakes", "words", "short"), [(False, 0, True), (True, 0, False), (False, 500, False)])
+def test_a_prepared_launch_is_a_call_of_code_if_it_is_short_and_nothing_else(
+    wakes: bool, words: int, short: bool
+) -> None:
+    arguments = (argument("sums", dtypes.i64, 4),)
+    program = with_scratch(4, words) if words else counting(4)
+    made = SIMDShader(compiled(program, arguments, wakes=wakes), lambda: shader(program, arguments))
+    sums = np.zeros(4, np.int64)
+    launch = made.prepare([sums.ctypes.data])
+    launch()
+    assert sums.tolist() == [each * words for each in range(4)] if words else [1] * 4
+    assert isinstance(launch, CodeCall) == short
     made.close()
 
 

@@ -243,7 +243,7 @@ def test_the_register_tile_leaves_registers_for_operands(rows: int, columns: int
 
 BLOCKS = [
     ((512, 512, 100), (False, False), (0, 0, 0), (8, 2)),  # small enough to be read as it lies
-    ((512, 4096, 1000), (False, False), (500, 192, 1), (8, 3)),  # B through panels
+    ((512, 4096, 1000), (False, False), (500, 0, 1), (8, 3)),  # B through panels
     ((512, 512, 512), (True, False), (0, 192, 2), (8, 3)),  # A goes from line to line
     ((512, 512, 512), (True, True), (0, 192, 2), (8, 3)),
     ((4096, 17, 64), (False, False), (0, 0, 0), (14, 1)),  # the last column apart, in a narrow vector

@@ -53,6 +53,7 @@ def made_with(option: str, value: object) -> XirOptions:
         ("max_candidates", (0, -1), (1, 1 << 30)),
         ("fold_partials", (0, 17), (1, 16)),
         ("max_scratch_bytes", (-1,), (0, 1 << 40)),
+        ("max_shared_bytes", (-1,), (0, 1 << 40)),
         ("max_operations", (0,), (1,)),
         ("lane_width", (-1, -2, 3, 12, 65, 128), (0, 1, 2, 64)),
     ],

@@ -131,6 +131,16 @@ def test_blocks_and_panels_leave_every_chain_as_it_is(blocks: tuple[int, int], p
             check(shape, layouts, (2, 2, 4), False, blocking=(blocks[0], blocks[1], packed))
 
 
+@pytest.mark.parametrize("packed", [1, 2])
+@pytest.mark.parametrize("columns", [8, 16, 19])
+def test_panels_copied_beside_the_tiles_of_others(columns: int, packed: int):
+    """Eight tiles of rows and more: with whole, partial and no other panels, and parts of k that are cut short."""
+    for rows, k in ((16, 5), (19, 33)):
+        for layouts in (ROWS, ("columns", "rows", "padded"), ("rows", "columns", "rows"), ("rows", "padded", "rows")):
+            check((rows, columns, k), layouts, (2, 2, 4), False, blocking=(0, 0, packed))
+    check((33, columns, 29), ROWS, (2, 2, 4), True, blocking=(13, 0, packed))
+
+
 def test_both_operands_of_a_packed_product_are_read_from_panels():
     module = check((9, 19, 7), ("columns", "rows", "rows"), (4, 2, 4), True, blocking=(3, 8, 2))
     functions = [op for op in module.walk() if isinstance(op, FuncOp)]

@@ -17,7 +17,7 @@ from tilewright.backends.llvm.memory import NONTEMPORAL
 from tilewright.backends.llvm.types import I1, I64, Type, vector
 from tilewright.backends.llvm.values import Value, constant, integers, zero
 from tilewright.numerics.arrays import Array
-from tilewright.xir import ops
+from tilewright.xir import address_ops, ops
 from tilewright.xir.types import buffer_type
 from tilewright.xir.values import VALUES
 
@@ -145,11 +145,16 @@ def _stream(cx: Emitter, value: Value, where: Value) -> None:
 
 
 def _line_offset(cx: Emitter, op: Operation) -> None:
-    offset = cast(ops.LineOffsetOp, op)
+    offset = cast(address_ops.LineOffsetOp, op)
     f, element = cx.f, _element(offset.buffer)
     where = f.address(cx.value(offset.buffer), cx.value(offset.index), element)
     short = f.and_(f.sub(constant(I64, 0), f.ptrtoint(where, I64)), constant(I64, offset.bytes.data - 1))
     cx.define(offset.result, f.lshr(short, constant(I64, element.size_bytes.bit_length() - 1)))
+
+
+def _prefetch(cx: Emitter, op: Operation) -> None:
+    ahead = cast(address_ops.PrefetchOp, op)
+    cx.f.prefetch(cx.f.address(cx.value(ahead.buffer), cx.value(ahead.index), _element(ahead.buffer)))
 
 
 def _scatter(cx: Emitter, op: Operation) -> None:
@@ -243,7 +248,8 @@ ACCESS: Rules = MappingProxyType(
         ops.LoadOp: _load,
         ops.GatherOp: _gather,
         ops.StoreOp: _store,
-        ops.LineOffsetOp: _line_offset,
+        address_ops.LineOffsetOp: _line_offset,
+        address_ops.PrefetchOp: _prefetch,
         ops.ScatterOp: _scatter,
         ops.AtomicOp: _atomic,
     }

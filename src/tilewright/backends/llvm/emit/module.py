@@ -1,18 +1,18 @@
 """The LLVM module of one XIR module.
 
     void @kernel.<name>(ptr context, i64 task, i64 worker)    one task
-    void @launch(ptr context)                                 all tasks, through the worker pool
+    void @launch(ptr context)                                 all tasks of each kernel, through the worker pool
 
 The context is an array of 64-bit words: the address of every buffer in the order of the kernel, then the base of the
-scratch blocks, the bytes of one block, and the number of threads.
+scratch blocks, the bytes of one block, and the number of threads. Memory of the launch lies before the scratch blocks.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from tilewright.backends.llvm.emit.access import ACCESS
 from tilewright.backends.llvm.emit.arithmetic import ARITHMETIC
@@ -26,7 +26,7 @@ from tilewright.backends.llvm.text import INTERNAL, Function, Module, Parameter
 from tilewright.backends.llvm.types import I8, I64, PTR, VOID
 from tilewright.backends.llvm.values import Value, constant
 from tilewright.xir import ops
-from tilewright.xir.types import BufferType
+from tilewright.xir.types import buffer_type
 
 __all__ = ["LAUNCH", "POOL_RUN", "RULES", "emit_module", "kernel_symbol"]
 
@@ -54,7 +54,7 @@ def emit_module(module: ModuleOp, schedule: Schedule, *, scales: bool = False) -
             _function(out, op, schedule, scales=scales)
         elif isinstance(op, ops.KernelOp):
             _kernel(out, op, schedule, scales=scales)
-            _launch(out, op)
+    _launch(out, [op for op in module.body.block.ops if isinstance(op, ops.KernelOp)])
     return out.text()
 
 
@@ -85,14 +85,17 @@ def _kernel(out: Module, op: ops.KernelOp, schedule: Schedule, *, scales: bool) 
     f = out.function(kernel_symbol(op.sym_name.data), parameters)
     context, task, worker = f.arguments
     cx = Emitter(f, schedule, RULES, scales=scales)
-    *buffers, index = op.body.block.args
+    *arguments, index = op.body.block.args
+    buffers = _buffers(op)
     for position, buffer in enumerate(buffers):
         cx.define(buffer, _word(f, context, position))
     cx.define(index, task)
-    if schedule.scratch_bytes:
+    if schedule.scratch_bytes or schedule.launch_bytes:
         base = _word(f, context, len(buffers))
+        for argument in arguments[len(buffers) :]:
+            cx.define(argument, f.byte_offset(base, schedule.launch[argument].offset))
         distance = f.mul(worker, constant(I64, schedule.scratch_bytes))
-        cx.scratch = f.offset(base, distance, I8)
+        cx.scratch = f.byte_offset(f.offset(base, distance, I8), schedule.launch_bytes)
     cx.block(op.body.block)
     if schedule.streams:
         f.fence("seq_cst")  # stores past the caches are ordered by nothing else
@@ -103,11 +106,16 @@ def _word(f: Function, context: Value, position: int) -> Value:
     return f.load(PTR, f.byte_offset(context, 8 * position), metadata=INVARIANT)
 
 
-def _launch(out: Module, op: ops.KernelOp) -> None:
+def _buffers(op: ops.KernelOp) -> list[SSAValue]:
+    """The buffers of the caller."""
+    return [value for value in op.body.block.args[:-1] if buffer_type(value).space.data != "launch"]
+
+
+def _launch(out: Module, kernels: Sequence[ops.KernelOp]) -> None:
     f = out.function(LAUNCH, [Parameter("context", PTR)])
-    buffers = sum(isinstance(argument.type, BufferType) for argument in op.body.block.args)
     context = f.argument("context")
-    threads = f.load(I64, f.byte_offset(context, 8 * (buffers + 2)))
-    kernel = Value(PTR, f"@{kernel_symbol(op.sym_name.data)}")
-    f.call_external(VOID, POOL_RUN, [kernel, context, constant(I64, op.tasks.data), threads])
+    threads = f.load(I64, f.byte_offset(context, 8 * (len(_buffers(kernels[-1])) + 2)))
+    for op in kernels:
+        kernel = Value(PTR, f"@{kernel_symbol(op.sym_name.data)}")
+        f.call_external(VOID, POOL_RUN, [kernel, context, constant(I64, op.tasks.data), threads])
     f.ret()

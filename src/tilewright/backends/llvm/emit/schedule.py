@@ -5,7 +5,7 @@ The emitter obeys it and decides nothing about memory itself.
 
 import enum
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import cast
@@ -74,7 +74,7 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class ScratchSlot:
-    """Where one `xir.alloc` lies in a worker's block."""
+    """Where one `xir.alloc` lies in a worker's block, or memory of the launch in all of it."""
 
     offset: int
     size_bytes: int
@@ -90,6 +90,8 @@ class Schedule:
     scratch: Mapping[SSAValue, ScratchSlot]
     scratch_bytes: int
     counters: Mapping[str, int]
+    launch: Mapping[SSAValue, ScratchSlot]
+    launch_bytes: int
 
     @property
     def streams(self) -> bool:
@@ -98,7 +100,8 @@ class Schedule:
 
     def render(self) -> str:
         """The schedule as text: scratch, equal accesses once with their number, counts."""
-        lines = [f"schedule of {self.kernel}: {self.scratch_bytes} bytes of scratch a worker"]
+        own = f", {self.launch_bytes} of the launch" if self.launch_bytes else ""
+        lines = [f"schedule of {self.kernel}: {self.scratch_bytes} bytes of scratch a worker{own}"]
         lines += [f"  scratch {slot.kind} at {slot.offset}" for slot in self.scratch.values()]
         same = Counter(f"line {access.span.line}: {access}" for access in self.accesses.values())
         lines += [f"  {text}" + (f" ({count} times)" if count > 1 else "") for text, count in same.items()]
@@ -111,18 +114,25 @@ def schedule(module: ModuleOp) -> Schedule:
 
     Raises PlanError (TW440) when one function has more operations than can be compiled in reasonable time.
     """
-    (kernel,) = (op for op in module.body.block.ops if isinstance(op, ops.KernelOp))
+    kernels = [op for op in module.body.block.ops if isinstance(op, ops.KernelOp)]
     for function in module.body.block.ops:
         _check_size(function)
     walked = list(module.walk())
     accesses = {op: _access(op) for op in walked if type(op) in _ACCESSES}
     allocs = [op for op in walked if isinstance(op, ops.AllocOp)]
-    scratch, size = _lay_out(allocs)
+    scratch, size = _lay_out([op.buffer for op in allocs])
+    laid_out = [_lay_out(_of_launch(kernel)) for kernel in kernels]  # the same for all, which have the same arguments
+    launch = {value: slot for slots, _ in laid_out for value, slot in slots.items()}
     counters = Counter(_counted(walked, accesses))
     ordered = {name: counters[name] for name in sorted(counters)}
     return Schedule(
-        kernel.sym_name.data, MappingProxyType(accesses), MappingProxyType(scratch), size, MappingProxyType(ordered)
-    )
+        kernels[-1].sym_name.data, MappingProxyType(accesses), MappingProxyType(scratch), size,
+        MappingProxyType(ordered), MappingProxyType(launch), laid_out[-1][1],
+    )  # fmt: skip
+
+
+def _of_launch(kernel: ops.KernelOp) -> list[SSAValue]:
+    return [value for value in kernel.body.block.args[:-1] if buffer_type(value).space.data == "launch"]
 
 
 def _check_size(function: Operation) -> None:
@@ -133,13 +143,13 @@ def _check_size(function: Operation) -> None:
         raise PlanError(diagnostic)
 
 
-def _lay_out(allocs: list[ops.AllocOp]) -> tuple[dict[SSAValue, ScratchSlot], int]:
+def _lay_out(buffers: Sequence[SSAValue]) -> tuple[dict[SSAValue, ScratchSlot], int]:
     slots: dict[SSAValue, ScratchSlot] = {}
     offset = 0
-    for op in allocs:
-        kind = buffer_type(op.buffer)
+    for buffer in buffers:
+        kind = buffer_type(buffer)
         size = kind.extent * represented(kind.element).size_bytes
-        slots[op.buffer] = ScratchSlot(offset, size, f"{kind.extent} of {kind.element}")
+        slots[buffer] = ScratchSlot(offset, size, f"{kind.extent} of {kind.element}")
         offset += -(-size // _ALIGNMENT) * _ALIGNMENT
     return slots, offset
 

@@ -91,6 +91,9 @@ class Lowering:
     sums: dict[SSAValue, Val] = field(default_factory=dict[SSAValue, Val])
     computing: frozenset[SSAValue] = frozenset()
     fusing: frozenset[SSAValue] = frozenset()
+    shared: dict[tuple[int, bool], tuple[SSAValue, SSAValue]] = field(
+        default_factory=dict[tuple[int, bool], tuple[SSAValue, SSAValue]]
+    )
     active: int | SSAValue | None = None
 
     @property

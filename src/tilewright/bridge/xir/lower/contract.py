@@ -1,38 +1,27 @@
 """An `mma` as loops around one contraction, operands in place or in buffers; or as plain loops over program lanes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from xdsl.dialects.scf import YieldOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from tilewright.analysis.windows import Window, window_of
 from tilewright.bridge.xir.contraction import roles_of
 from tilewright.bridge.xir.lower.access import store_to_storage
 from tilewright.bridge.xir.lower.context import Lowering, Val, register_type
 from tilewright.bridge.xir.lower.convert import converted
 from tilewright.bridge.xir.lower.coords import Coord
 from tilewright.bridge.xir.lower.nests import At, copy_nest, extents_of, fill_storage, run_nest
-from tilewright.bridge.xir.lower.values import coord_values, operand_value, tile_value
-from tilewright.bridge.xir.records import ContractPlan, NestPlan, Storage
-from tilewright.ir.ops.access import LoadOp, StoreOp
+from tilewright.bridge.xir.lower.operands import OperandMatrix, buffered_matrix, operand_matrix, viewed_matrix
+from tilewright.bridge.xir.lower.panels import PanelBody, fill_panels
+from tilewright.bridge.xir.lower.values import operand_value, tile_value
+from tilewright.bridge.xir.records import ContractPlan, Fill, NestPlan, Shared, Storage
+from tilewright.ir.ops.access import StoreOp
 from tilewright.ir.ops.tiles import MmaOp
-from tilewright.ir.types import dtype_of, element_of, space_of, view_type
+from tilewright.ir.types import dtype_of, element_of, space_of
 from tilewright.xir.types import I64, scalar_of, vector_of
 
 __all__ = ["lower_contraction", "plain_loops"]
-
-
-@dataclass(frozen=True)
-class _Matrix:
-    """One operand in memory: where it starts, and how it moves with each dimension."""
-
-    buffer: SSAValue
-    start: SSAValue
-    strides: Mapping[int, int]
-
-    def stride(self, dim: int | None) -> int:
-        return 0 if dim is None else self.strides.get(dim, 0)
 
 
 def lower_contraction(cx: Lowering, op: MmaOp, plan: ContractPlan) -> None:
@@ -43,6 +32,10 @@ def lower_contraction(cx: Lowering, op: MmaOp, plan: ContractPlan) -> None:
         fill_storage(cx, storage, op.c, copy_nest(cx, storage))
     with cx.fresh():
         lowering.outer(list(plan.outer), lowering.matrices(), {})
+
+
+Matrices = tuple[OperandMatrix | None, OperandMatrix | None, OperandMatrix]
+"""The operand with the rows, that with the lanes, and C. None is computed."""
 
 
 @dataclass(frozen=True)
@@ -68,31 +61,45 @@ class _Contraction:
     def sink(self) -> Operation:
         return self.cx.operations[self.plan.sink]
 
-    def matrices(self) -> tuple[_Matrix, _Matrix, _Matrix]:
-        first, second = (self.op.b, self.op.a) if self.plan.swapped else (self.op.a, self.op.b)
-        a = _matrix(self.cx, first, direct=self.plan.a_direct)
-        return a, _matrix(self.cx, second, direct=self.plan.b_direct), self._target()
+    @property
+    def operands(self) -> tuple[SSAValue, SSAValue]:
+        """What supplies rows, and what supplies lanes."""
+        return (self.op.b, self.op.a) if self.plan.swapped else (self.op.a, self.op.b)
 
-    def _target(self) -> _Matrix:
+    def matrices(self) -> Matrices:
+        plan, (first, second) = self.plan, self.operands
+        a = self._matrix(first, plan.a_fill, plan.a_shared, direct=plan.a_direct, is_rows=True)
+        b = self._matrix(second, plan.b_fill, plan.b_shared, direct=plan.b_direct, is_rows=False)
+        return a, b, self._target()
+
+    def _matrix(
+        self, value: SSAValue, fill: object, shared: object, *, direct: bool, is_rows: bool
+    ) -> OperandMatrix | None:
+        """Where the operand, or its shared panels, begin; None for what is computed."""
+        cx = self.cx
+        if isinstance(shared, Shared):
+            return OperandMatrix(*cx.shared[cx.structure.position[self.op], is_rows], {})
+        return None if isinstance(fill, Fill) else operand_matrix(cx, value, direct=direct)
+
+    def _target(self) -> OperandMatrix:
         sink = self.sink
         if isinstance(sink, StoreOp):
-            return _viewed(self.cx, sink.view, sink.origin, sink.value)
-        return _buffered(self.cx, self.cx.required_storage(sink.results[0]))
+            return viewed_matrix(self.cx, sink.view, sink.origin, sink.value)
+        return buffered_matrix(self.cx, self.cx.required_storage(sink.results[0]))
 
-    def outer(self, dims: list[int], matrices: Sequence[_Matrix], at: dict[int, Coord]) -> None:
+    def outer(self, dims: list[int], matrices: Matrices, at: dict[int, Coord]) -> None:
         """Loops over what is neither row, lane nor k."""
         if not dims:
             self._sized(matrices, at, [dim for dim in (self.plan.row, self.plan.lane) if dim is not None], {})
             return
         b = self.cx.builder
         with self.cx.loop(0, self.cx.bound_of(dims[0], self.extents[dims[0]])) as loop:
-            moved = [
-                _Matrix(item.buffer, b.add(item.start, b.mul(loop.index, b.i64(item.stride(dims[0])))), item.strides)
-                for item in matrices
-            ]
+            first, second, target = matrices
+            left, right = (None if item is None else item.moved(b, dims[0], loop.index) for item in (first, second))
+            moved = (left, right, target.moved(b, dims[0], loop.index))
             self.outer(dims[1:], moved, {**at, dims[0]: Coord(loop.index)})
 
-    def _sized(self, matrices: Sequence[_Matrix], at: dict[int, Coord], dims: list[int], sizes: dict[int, int]) -> None:
+    def _sized(self, matrices: Matrices, at: dict[int, Coord], dims: list[int], sizes: dict[int, int]) -> None:
         """One contraction for whole blocks, one for the partial last block along each dimension that has one."""
         if not dims:
             self._contract(matrices, at, {**self.extents, **sizes})
@@ -112,24 +119,41 @@ class _Contraction:
             with branch.orelse():
                 self._sized(matrices, at, dims[1:], sizes)
 
-    def _contract(self, matrices: Sequence[_Matrix], at: dict[int, Coord], extents: Mapping[int, int]) -> None:
+    def _contract(self, matrices: Matrices, at: dict[int, Coord], extents: Mapping[int, int]) -> None:
         a, b, c = matrices
         plan = self.plan
         sizes = (_extent(extents, plan.row), _extent(extents, plan.lane), extents[plan.k])
-        lane_stride = b.stride(plan.lane) if plan.lane is not None else 1
-        c_stride = c.stride(plan.lane) if plan.lane is not None else 1
-        strides = (a.stride(plan.row), a.stride(plan.k), b.stride(plan.k), lane_stride, c.stride(plan.row), c_stride)
-        operands = [a.buffer, a.start, b.buffer, b.start, c.buffer, c.start]
-        zero = plan.from_zero and not self.split
-        made = self.cx.builder.contract(
-            operands, sizes, strides, plan.tile, from_zero=zero, blocking=plan.blocking, unsigned=self._unsigned(),
-            folds=[(extents[dim], a.stride(dim), b.stride(dim)) for dim in plan.folds],
+        (a_row, a_k), (b_k, b_lane), (c_row, c_lane) = (
+            _moves(a, plan.row, plan.k), _moves(b, plan.k, plan.lane), _moves(c, plan.row, plan.lane),
         )  # fmt: skip
+        places = [value for item in (a, b) for value in ((None, None) if item is None else (item.buffer, item.start))]
+        zero = plan.from_zero and not self.split
+        sides = ((plan.a_fill, a), (plan.b_fill, b))
+        fills = [fill if isinstance(fill, Fill) and item is None else None for fill, item in sides]
+        turned = [fill is not None and fill.turned for fill in fills]
+        made = self.cx.builder.contract(
+            [*places, c.buffer, c.start], sizes, (a_row, a_k, b_k, b_lane, c_row, c_lane), plan.tile,
+            from_zero=zero, blocking=plan.blocking, unsigned=self._unsigned(), folds=self._folds(a, b, extents),
+            turned=(turned[0], turned[1]), ready=(isinstance(plan.a_shared, Shared), isinstance(plan.b_shared, Shared)),
+        )  # fmt: skip
+        target, orders = dtype_of(element_of(self.op.c)), ((plan.row, plan.k), (plan.k, plan.lane))
+        for fill, value, side, order in zip(fills, self.operands, made.sides, orders, strict=True):
+            if fill is not None:
+                (along,) = (dim for dim in order if (dim == plan.k) == fill.turned)
+                fill_panels(self.cx, PanelBody(value, order, along, at, target), side)
         tail = sizes[1] % plan.tile[2]
         if not zero and not plan.in_place and not self.split:
             self._bodies((made.start, made.start_tail), at, tail, self.op.c)
         if plan.value != self.cx.structure.numbers[self.op.result]:
             self._bodies((made.finish, made.finish_tail), at, tail, self._absorbed())
+
+    def _folds(
+        self, a: OperandMatrix | None, b: OperandMatrix | None, extents: Mapping[int, int]
+    ) -> list[tuple[int, int, int]]:
+        """Sums that stay in registers over several axes read both operands where they lie."""
+        if a is None or b is None:
+            return []
+        return [(extents[dim], a.stride(dim), b.stride(dim)) for dim in self.plan.folds]
 
     def _unsigned(self) -> tuple[bool, bool]:
         first, second = (dtype_of(element_of(value)).kind == "uint" for value in (self.op.a, self.op.b))
@@ -168,37 +192,11 @@ def _as_val(value: SSAValue) -> Val:
     return Coord(value) if scalar_of(value.type) == I64 else value
 
 
-def _matrix(cx: Lowering, value: SSAValue, *, direct: bool) -> _Matrix:
-    """An operand: in its own buffer, or through a window of what lies in a view or in a buffer."""
-    if not direct and cx.storage_of(value) is not None:
-        return _buffered(cx, cx.required_storage(value))
-    window = window_of(value)
-    load = window.tile.owner
-    if direct and isinstance(load, LoadOp):
-        return _through(cx, window, value, _viewed(cx, load.view, load.origin, window.tile))
-    return _through(cx, window, value, _buffered(cx, cx.required_storage(window.tile)))
-
-
-def _through(cx: Lowering, window: Window, value: SSAValue, source: _Matrix) -> _Matrix:
-    """A window of a tile in memory."""
-    strides = tuple(source.stride(dim.number) for dim in space_of(window.tile).dims)
-    moves = {dim.number: window.stride(dim, strides) for dim in space_of(value).dims}
-    return _Matrix(source.buffer, cx.builder.add(source.start, window.start(strides)), moves)
-
-
-def _viewed(cx: Lowering, view: SSAValue, origin: Sequence[SSAValue], tile: SSAValue) -> _Matrix:
-    """A tile of a view, where it lies."""
-    strides = view_type(view).strides
-    start = cx.math.const(0)
-    for at, stride in zip(coord_values(cx, origin), strides, strict=True):
-        start = cx.math.add(start, cx.math.scale(at, stride))
-    moves = {dim.number: stride for dim, stride in zip(space_of(tile).dims, strides, strict=True)}
-    return _Matrix(cx.buffers[view], start.base, moves)
-
-
-def _buffered(cx: Lowering, storage: Storage) -> _Matrix:
-    moves = dict(zip(storage.dims, storage.strides, strict=True))
-    return _Matrix(cx.scratch[storage.owner], cx.builder.i64(0), moves)
+def _moves(matrix: OperandMatrix | None, first: int | None, second: int | None) -> tuple[int, int]:
+    """Strides by two dimensions. One column has a stride of 1, and what is computed has none."""
+    if matrix is None:
+        return 0, 0
+    return matrix.stride(first), 1 if second is None else matrix.stride(second)
 
 
 def _extent(extents: Mapping[int, int], dim: int | None) -> int:

@@ -1,10 +1,10 @@
 """`lower()`: a kernel and its plan, as a verified XIR module with entry, task count and typed arguments."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Block, SSAValue
 
 from tilewright.analysis.forms import forms_of
 from tilewright.analysis.limits import limits_of
@@ -14,7 +14,9 @@ from tilewright.bridge.xir.lower.arguments import load_scalars
 from tilewright.bridge.xir.lower.context import Lowering, storage_type
 from tilewright.bridge.xir.lower.coords import Coord
 from tilewright.bridge.xir.lower.regions import lower_block, lower_operation
+from tilewright.bridge.xir.lower.sharing import SharedPanels, fill_shared, part_of, shared_panels
 from tilewright.bridge.xir.plan import Plan
+from tilewright.bridge.xir.records import Shared
 from tilewright.core.abi import KernelArgument, Usage
 from tilewright.core.codes.internal import PLAN_BROKEN
 from tilewright.core.codes.unsupported import BUDGET_EXCEEDED
@@ -62,21 +64,64 @@ def lower(kernel: Kernel, plan: Plan) -> Lowered:
         raise InternalError(PLAN_BROKEN.at(span_of(kernel.op), what="the plan was made for another kernel"))
     usages = usage(kernel.op)
     used = tuple(i for i, use in enumerate(usages) if use is not Usage.NONE)
-    entry = KernelOp(kernel.name, [_buffer_type(kernel.parameters[i]) for i in used], plan.tasks)
-    entry.location = kernel.op.location
-    module = ModuleOp([entry])
-    builder = XirBuilder(entry.body.block, kernel.op.location)
-    cx = Lowering(plan, structure_of(kernel.op), builder, entry.body.block)
-    _prepare(cx, kernel, root)
-    arguments = kernel.op.body.block.args
-    cx.buffers.update(zip((arguments[i] for i in used), entry.body.block.args[:-1], strict=True))
-    load_scalars(cx, (arguments[i] for i in used))
-    _emit(cx, kernel, root, entry.body.block.args[-1])
-    _check_budget(kernel, plan, module)
+    panels = shared_panels(plan.decisions)
+    buffers = [*(_buffer_type(kernel.parameters[i]) for i in used), *(item.buffer for item in panels)]
+    making = _Making(kernel, root, plan, used, panels)
+    entries = [*([making.first(buffers)] if panels else []), making.main(buffers)]
+    module = ModuleOp(entries)
+    count = _count_within_budget(kernel, plan, module)
     verify_or_raise(module)
     described = tuple(_argument(p, use) for p, use in zip(kernel.parameters, usages, strict=True))
-    counters = {"operations": sum(1 for _ in module.walk()), "buffers": len(cx.scratch)}
+    counters = {"operations": count, "buffers": len(plan.decisions.storages)}
     return Lowered(module, kernel.name, plan.tasks, plan.programs, described, used, plan, counters)
+
+
+@dataclass(frozen=True)
+class _Making:
+    """What the kernels of one module are made from. `used`: the arguments that have buffers."""
+
+    kernel: Kernel
+    root: ParallelOp
+    plan: Plan
+    used: tuple[int, ...]
+    panels: Sequence[SharedPanels]
+
+    def main(self, buffers: Sequence[BufferType]) -> KernelOp:
+        """The programs."""
+        entry = self._entry(self.kernel.name, buffers, self.plan.tasks)
+        block = entry.body.block
+        cx = self._lowering(XirBuilder(block, self.kernel.op.location), block)
+        own = list(zip(self.panels, block.args[len(self.used) : -1], strict=True))
+        _emit(cx, self.kernel, self.root, block.args[-1], own)
+        return entry
+
+    def first(self, buffers: Sequence[BufferType]) -> KernelOp:
+        """The kernel that packs what all programs share."""
+        entry = self._entry(f"{self.kernel.name}.panels", buffers, sum(item.tasks for item in self.panels))
+        block = entry.body.block
+        b, task, first = XirBuilder(block, self.kernel.op.location), block.args[-1], 0
+        for item, buffer in zip(self.panels, block.args[len(self.used) : -1], strict=True):
+            with b.if_(b.and_(b.cmp("sge", task, first), b.cmp("slt", task, first + item.tasks))):
+                cx, number = self._lowering(b, block), b.sub(task, first)
+                _bind_part(cx, self.root, item.shared, b.divsi(number, item.shared.panels))
+                fill_shared(cx, item, buffer, number)
+            first += item.tasks
+        b.return_()
+        return entry
+
+    def _entry(self, name: str, buffers: Sequence[BufferType], tasks: int) -> KernelOp:
+        entry = KernelOp(name, buffers, tasks)
+        entry.location = self.kernel.op.location
+        return entry
+
+    def _lowering(self, b: XirBuilder, block: Block) -> Lowering:
+        """A state that knows the arguments."""
+        cx = Lowering(self.plan, structure_of(self.kernel.op), b, block)
+        _prepare(cx, self.kernel, self.root)
+        arguments = [self.kernel.op.body.block.args[i] for i in self.used]
+        cx.buffers.update(zip(arguments, block.args, strict=False))
+        load_scalars(cx, arguments)
+        return cx
 
 
 def _prepare(cx: Lowering, kernel: Kernel, root: ParallelOp) -> None:
@@ -103,14 +148,19 @@ def _argument(parameter: Parameter, use: Usage) -> KernelArgument:
     )
 
 
-def _check_budget(kernel: Kernel, plan: Plan, module: ModuleOp) -> None:
+def _count_within_budget(kernel: Kernel, plan: Plan, module: ModuleOp) -> int:
     count = sum(1 for _ in module.walk())
     if count > plan.options.max_operations:
         limit = plan.options.max_operations
         raise PlanError(BUDGET_EXCEEDED.at(span_of(kernel.op), count=count, limit=limit))
+    return count
 
 
-def _emit(cx: Lowering, kernel: Kernel, root: ParallelOp, task: SSAValue) -> None:
+_Own = Sequence[tuple[SharedPanels, SSAValue]]
+"""Shared panels with the memory where they lie."""
+
+
+def _emit(cx: Lowering, kernel: Kernel, root: ParallelOp, task: SSAValue, own: _Own) -> None:
     b = cx.builder
     cx.width = cx.plan.width if cx.plan.is_program else 1
     for owner, storage in cx.plan.decisions.storages.items():
@@ -118,13 +168,13 @@ def _emit(cx: Lowering, kernel: Kernel, root: ParallelOp, task: SSAValue) -> Non
     for op in kernel.op.body.block.ops:
         with cx.located(op):
             if op is root:
-                _programs(cx, root, task)
+                _programs(cx, root, task, own)
             else:
                 lower_operation(cx, op)
     b.return_()
 
 
-def _programs(cx: Lowering, root: ParallelOp, task: SSAValue) -> None:
+def _programs(cx: Lowering, root: ParallelOp, task: SSAValue, own: _Own) -> None:
     """The programs of one task, one after the other or a packet at a time."""
     b, plan = cx.builder, cx.plan
     packet = plan.width if plan.is_program else 1
@@ -143,6 +193,8 @@ def _programs(cx: Lowering, root: ParallelOp, task: SSAValue) -> None:
         with cx.lanes_active(b.sub(plan.programs, j) if ragged else None):
             _bind_indices(cx, root, j)
             _bind_bounds(cx, root)
+            for item, buffer in own:
+                cx.shared[item.position, item.is_rows] = buffer, part_of(cx, root, item.shared)
             lower_block(cx, root.body.block)
 
 
@@ -156,6 +208,16 @@ def _bind_indices(cx: Lowering, root: ParallelOp, j: SSAValue) -> None:
         cx.env[root.indices[axis]] = rest if last else _remainder(cx, rest, extents[axis])
         if not last:
             rest = _quotient(cx, rest, extents[axis])
+
+
+def _bind_part(cx: Lowering, root: ParallelOp, shared: Shared, part: SSAValue) -> None:
+    """Root coordinates of any program that reads this part."""
+    cx.env.update((index, cx.math.const(0)) for index in root.indices)
+    for axis in reversed(shared.axes):
+        extent = root.space.extents[axis]
+        cx.env[root.indices[axis]] = Coord(cx.builder.remsi(part, extent))
+        part = cx.builder.divsi(part, extent)
+    _bind_bounds(cx, root)
 
 
 def _bind_bounds(cx: Lowering, root: ParallelOp) -> None:
