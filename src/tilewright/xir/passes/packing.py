@@ -12,6 +12,8 @@ from tilewright.xir.types import I1, I64, BufferType, buffer_type, lanes_of
 
 __all__ = ["PanelCopy", "PanelShape", "PanelWriter", "Panels", "transposed"]
 
+_WRITTEN_OUT = 4  # vectors of a row
+
 
 @dataclass(frozen=True, slots=True)
 class Panels:
@@ -76,7 +78,7 @@ class PanelCopy:
             with b.for_(0, rest, lanes) as loop:
                 copy.each_vector(loop.index, copy.square)
         with b.for_(rest, depth) as loop:
-            copy.each_vector(loop.index, copy.row)
+            copy.vectors_of(loop.index)
 
 
 class PanelWriter:
@@ -132,6 +134,16 @@ class _Copy:
     def row(self, k: SSAValue, column: SSAValue, live: int) -> None:
         """One vector of columns at one k; zero where there are none."""
         self._writer.row(self._loaded(k, column, live), k, column)
+
+    def vectors_of(self, k: SSAValue) -> None:
+        """The whole row at one k: a few vectors are written out, since a loop over them costs more than they do."""
+        lanes, (full, rest) = self._copy.shape.lanes, divmod(self._copy.shape.columns, self._copy.shape.lanes)
+        if self._copy.strides[1] != 1 or full > _WRITTEN_OUT:
+            self.each_vector(k, self.row)
+            return
+        for vector in range(self._copy.shape.width // lanes):
+            live = lanes if vector < full else rest if vector == full else 0
+            self.row(k, self._b.i64(vector * lanes), live)
 
     def _loaded(self, k: SSAValue, column: SSAValue, live: int) -> SSAValue:
         b, lanes, (by_k, by_column) = self._b, self._copy.shape.lanes, self._copy.strides
