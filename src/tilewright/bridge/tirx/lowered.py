@@ -6,11 +6,13 @@ from types import MappingProxyType
 from typing import Any
 
 from tilewright.bridge.tirx.admission import admit
-from tilewright.bridge.tirx.door import open_door
-from tilewright.bridge.tirx.execution import Execution, map_execution
-from tilewright.bridge.tirx.export.kernel import ENTRY, Exported, export
+from tilewright.bridge.tirx.door import Door, open_door
+from tilewright.bridge.tirx.execution import map_execution
+from tilewright.bridge.tirx.export.kernel import ENTRY, export
 from tilewright.bridge.tirx.nodes import Nodes
 from tilewright.bridge.tirx.options import TirxOptions
+from tilewright.bridge.tirx.packs import pack
+from tilewright.bridge.tirx.realised import Realised
 from tilewright.bridge.tirx.sharing import Sharing, sharing_of
 from tilewright.core.abi import KernelArgument
 from tilewright.core.errors import during
@@ -33,12 +35,14 @@ class Plan:
     execution: tuple[str, ...]
     launches: int
     counters: Mapping[str, int]
+    declined: tuple[str, ...] = ()
 
     def render(self) -> str:
         """One decision a line."""
         shared = [f"buffer: {reason}" for reason in self.sharing.reasons.values()]
         counted = [f"{name}: {count}" for name, count in self.counters.items()]
-        lines = [self.passes.render(), f"shared tiles: {self.sharing.policy.value}", *shared, *self.execution, *counted]
+        policy = f"shared tiles: {self.sharing.policy.value}"
+        lines = [self.passes.render(), policy, *shared, *self.execution, *self.declined, *counted]
         return "\n".join(line for line in lines if line)
 
 
@@ -77,8 +81,10 @@ def lower(kernel: Kernel, options: TirxOptions | None = None) -> Lowered:
         sharing = sharing_of(own, chosen.shared_ssa)
         exported = export(own, Nodes(door), sharing, {"tirx.noalias": True} if chosen.noalias else {})
         mapped = map_execution(door, exported.function, chosen.planner, in_order=_why_in_order(own))
-    module = door.tvm.IRModule({ENTRY: mapped.function})
-    plan = Plan(trace, sharing, mapped.reasons, mapped.launches, _counters(exported, mapped))
+        realised = _realised(door, mapped.function, chosen)
+    module = door.tvm.IRModule({ENTRY: realised.function})
+    counters = MappingProxyType({**exported.counters, "launches": mapped.launches, **realised.counters})
+    plan = Plan(trace, sharing, mapped.reasons, mapped.launches, counters, realised.declined)
     return Lowered(module, ENTRY, own, _arguments(own), exported.symbols, chosen, plan)
 
 
@@ -87,8 +93,11 @@ def _why_in_order(kernel: Kernel) -> str:
     return "an update is a plain read and write, which TVM cannot make atomic" if updates else ""
 
 
-def _counters(exported: Exported, mapped: Execution) -> Mapping[str, int]:
-    return MappingProxyType({**exported.counters, "launches": mapped.launches})
+def _realised(door: Door, function: Any, options: TirxOptions) -> Realised:
+    """The passes that were asked for."""
+    if not options.auto_vectorize:
+        return Realised(function, MappingProxyType({}), ())
+    return pack(door, function, noalias=options.noalias)
 
 
 def _arguments(kernel: Kernel) -> tuple[KernelArgument, ...]:

@@ -1,0 +1,16 @@
+"""What one pass on the TIRx did, and what it left as it was."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["Realised"]
+
+
+@dataclass(frozen=True, slots=True)
+class Realised:
+    """The function afterwards, how often what was done, and one reason a place that was declined."""
+
+    function: Any
+    counters: Mapping[str, int]
+    declined: tuple[str, ...]
