@@ -15,7 +15,7 @@ from tilewright.bridge.tirx.nodes import Nodes
 from tilewright.bridge.tirx.packs import width_of
 from tilewright.core.errors import PlanError
 from tilewright.ir.kernel import Kernel
-from tilewright.tile import ConstView1, ConstView2, View1, View2, axis, coord, f32, maximum, parallel, shape, tensor_shape
+from tilewright.tile import ConstView1, ConstView2, View1, View2, axis, coord, f32, parallel, shape, tensor_shape
 
 PACKED = TirxOptions(auto_vectorize=True)
 
@@ -81,7 +81,7 @@ def turned(X: ConstView2[f32], Y: View2[f32]):
 def larger(X: ConstView1[f32], Y: View1[f32]):
     e = axis("e", X.shape[0])
     for _ in parallel(shape(1)):
-        Y.at(coord(0), shape(e)).store(maximum(X[coord(0), shape(e)], 0.0))
+        Y.at(coord(0), shape(e)).store(tile.maximum(X[coord(0), shape(e)], 0.0))
 
 
 @tile.kernel
