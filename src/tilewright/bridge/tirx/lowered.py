@@ -9,6 +9,7 @@ from tilewright.bridge.tirx.admission import admit
 from tilewright.bridge.tirx.door import Door, open_door
 from tilewright.bridge.tirx.execution import map_execution
 from tilewright.bridge.tirx.export.kernel import ENTRY, export
+from tilewright.bridge.tirx.forwarding import forward_loads
 from tilewright.bridge.tirx.nodes import Nodes
 from tilewright.bridge.tirx.options import TirxOptions
 from tilewright.bridge.tirx.packs import pack
@@ -80,11 +81,13 @@ def lower(kernel: Kernel, options: TirxOptions | None = None) -> Lowered:
         admit(own)
         sharing = sharing_of(own, chosen.shared_ssa)
         exported = export(own, Nodes(door), sharing, {"tirx.noalias": True} if chosen.noalias else {})
-        mapped = map_execution(door, exported.function, chosen.planner, in_order=_why_in_order(own))
-        realised = _realised(door, mapped.function, chosen)
-    module = door.tvm.IRModule({ENTRY: realised.function})
-    counters = MappingProxyType({**exported.counters, "launches": mapped.launches, **realised.counters})
-    plan = Plan(trace, sharing, mapped.reasons, mapped.launches, counters, realised.declined)
+        forwarded = _forwarded(door, exported.function, chosen)
+        mapped = map_execution(door, forwarded.function, chosen.planner, in_order=_why_in_order(own))
+        packed = _packed(door, mapped.function, chosen)
+    module = door.tvm.IRModule({ENTRY: packed.function})
+    counted = {**exported.counters, **forwarded.counters, "launches": mapped.launches, **packed.counters}
+    declined = (*forwarded.declined, *packed.declined)
+    plan = Plan(trace, sharing, mapped.reasons, mapped.launches, MappingProxyType(counted), declined)
     return Lowered(module, ENTRY, own, _arguments(own), exported.symbols, chosen, plan)
 
 
@@ -93,11 +96,12 @@ def _why_in_order(kernel: Kernel) -> str:
     return "an update is a plain read and write, which TVM cannot make atomic" if updates else ""
 
 
-def _realised(door: Door, function: Any, options: TirxOptions) -> Realised:
-    """The passes that were asked for."""
-    if not options.auto_vectorize:
-        return Realised(function, MappingProxyType({}), ())
-    return pack(door, function, noalias=options.noalias)
+def _forwarded(door: Door, function: Any, options: TirxOptions) -> Realised:
+    return forward_loads(door, function) if options.forward_readonly_tile_loads else Realised(function)
+
+
+def _packed(door: Door, function: Any, options: TirxOptions) -> Realised:
+    return pack(door, function, noalias=options.noalias) if options.auto_vectorize else Realised(function)
 
 
 def _arguments(kernel: Kernel) -> tuple[KernelArgument, ...]:

@@ -109,7 +109,7 @@ class TirxOptions:
     cpu_matrix_backend: str = _only(_NOT_BUILT, "reference")
     cpu_math_backend: str = _only(_NOT_BUILT, "reference")
     eliminate_common_subexpressions: bool = _only(_NOT_BUILT, False)
-    forward_readonly_tile_loads: bool = _only(_NOT_BUILT, False)
+    forward_readonly_tile_loads: bool = _flag(False)
     cooperative_matrix: bool = _only("the target metal", False)
     metal_mpp: bool = _only("the target metal", False)
 
@@ -124,6 +124,7 @@ class TirxOptions:
         planned = self.planner.enabled, "planner.enabled"
         yield "planner.max_cpu_stack_bytes", self.planner.max_cpu_stack_bytes, "plans storage", *planned
         yield "auto_vectorize", self.auto_vectorize, "plans packs", *planned
+        yield "forward_readonly_tile_loads", self.forward_readonly_tile_loads, "reads later", self.noalias, "noalias"
 
 
 def _check(record: Any, prefix: str) -> None:
