@@ -11,13 +11,46 @@ from typing import Any
 from tilewright.bridge.tirx.door import Door
 from tilewright.bridge.tirx.nodes import Buffer, Expr, Stmt
 
-__all__ = ["LaneProof"]
+__all__ = ["LANE_GUARDS", "Lane", "LaneProof"]
+
+_STORED, _READ = "whether an element is stored differs by lane", "whether an element is read differs by lane"
+LANE_GUARDS = frozenset({_STORED, _READ})
+"""Reasons that a guard gives."""
+
+
+class Lane:
+    """The index of a loop, and how expressions depend on it."""
+
+    def __init__(self, door: Door, index: Expr) -> None:
+        self._door, self.index = door, index
+
+    def slope(self, e: Expr) -> int | None:
+        """By how much an expression grows with the lane; None where it is not known to be linear."""
+        t = self._door.tirx
+        match e:
+            case t.Var():
+                return int(e.same_as(self.index))
+            case t.Add() | t.Sub():
+                a, b = self.slope(e.a), self.slope(e.b)
+                sign = 1 if isinstance(e, t.Add) else -1
+                return None if a is None or b is None else a + sign * b
+            case t.Mul() if isinstance(e.b, t.IntImm):
+                a = self.slope(e.a)
+                return None if a is None else a * int(e.b.value)
+            case _:
+                return None if self.varies(e) else 0
+
+    def varies(self, e: Expr) -> bool:
+        """Whether the lane stands in it."""
+        found = list[Expr]()
+        self._door.ffi.structural_walk(e, [(self._door.tirx.Var, found.append)], order="pre")
+        return any(var.same_as(self.index) for var in found)
 
 
 class LaneProof:
-    """Of one loop with the index `lane`. `apart` are the arguments that a promise keeps apart: none or all of them."""
+    """Of one loop. `apart` says that a promise keeps what is stored to apart from all other arguments."""
 
-    def __init__(self, door: Door, lane: Expr, arguments: Sequence[Buffer], *, apart: bool) -> None:
+    def __init__(self, door: Door, lane: Lane, arguments: Sequence[Buffer], *, apart: bool) -> None:
         self._door, self._lane, self._arguments, self._apart = door, lane, arguments, apart
         t = door.tirx
         self._plain = (
@@ -39,11 +72,11 @@ class LaneProof:
             case t.For():
                 return self._loop(statement)
             case t.IfThenElse():
-                if statement.else_case is not None or self._varies(statement.condition):
-                    return "whether an element is stored differs by lane"
+                if statement.else_case is not None or self._lane.varies(statement.condition):
+                    return _STORED
                 return self._statement(statement.then_case)
             case t.BufferStore():
-                if self._slope(statement.indices[-1]) == 0:
+                if self._lane.slope(statement.indices[-1]) == 0:
                     return f"every lane stores to one place of {statement.buffer.name}"
                 return self._place(statement.buffer, statement.indices) or self._value(statement.value)
             case t.AllocBuffer() | t.Bind():
@@ -61,7 +94,7 @@ class LaneProof:
     def _value(self, e: Expr) -> str:
         """Why an expression has no vector form."""
         t, ir = self._door.tirx, self._door.tvm.ir
-        if not self._varies(e) or isinstance(e, t.Var):
+        if not self._lane.varies(e) or isinstance(e, t.Var):
             return ""
         if isinstance(e, ir.TensorLoad):
             return self._place(e.source, e.indices)
@@ -73,8 +106,8 @@ class LaneProof:
 
     def _call(self, call: Expr) -> str:
         name = str(call.op.name)
-        if name == "prim.if_then_else" and self._varies(call.args[0]):
-            return "whether an element is read differs by lane"
+        if name == "prim.if_then_else" and self._lane.varies(call.args[0]):
+            return _READ
         if name != "prim.if_then_else" and not call.op.get_attr("TVectorizable"):
             what = f"the function {call.args[0].value}" if name == "tirx.call_pure_extern" else name
             return f"{what} has no vector form"
@@ -84,32 +117,10 @@ class LaneProof:
 
     def _place(self, buffer: Buffer, indices: Sequence[Expr]) -> str:
         """Why the lanes are neither neighbours in the buffer nor at one place of it."""
-        *outer, last = (self._slope(index) for index in indices)
+        *outer, last = (self._lane.slope(index) for index in indices)
         if any(slope != 0 for slope in outer) or last not in (0, 1):
             return f"its lanes are no neighbours in {buffer.name}"
         return ""
-
-    def _slope(self, index: Expr) -> int | None:
-        """By how much an index grows with the lane; None where it is not known to be linear."""
-        t = self._door.tirx
-        match index:
-            case t.Var():
-                return int(index.same_as(self._lane))
-            case t.Add() | t.Sub():
-                a, b = self._slope(index.a), self._slope(index.b)
-                sign = 1 if isinstance(index, t.Add) else -1
-                return None if a is None or b is None else a + sign * b
-            case t.Mul() if isinstance(index.b, t.IntImm):
-                a = self._slope(index.a)
-                return None if a is None else a * int(index.b.value)
-            case _:
-                return None if self._varies(index) else 0
-
-    def _varies(self, e: Expr) -> bool:
-        """Whether the lane stands in it."""
-        found = list[Expr]()
-        self._door.ffi.structural_walk(e, [(self._door.tirx.Var, found.append)], order="pre")
-        return any(var.same_as(self._lane) for var in found)
 
     # ---- one lane and the others
 

@@ -8,8 +8,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from tilewright.bridge.tirx.door import Door
-from tilewright.bridge.tirx.lanes import LaneProof
+from tilewright.bridge.tirx.guards import MOST_GUARDS, Guarded, every_lane, guarded_by
+from tilewright.bridge.tirx.lanes import LANE_GUARDS, Lane, LaneProof
 from tilewright.bridge.tirx.nodes import Expr, Nodes, Stmt
+from tilewright.bridge.tirx.ranges import Ranges
 from tilewright.bridge.tirx.realised import Realised
 
 __all__ = ["pack"]
@@ -22,7 +24,7 @@ def pack(door: Door, function: Any, *, noalias: bool) -> Realised:
     """The function with vector loops where they are proved, and a reason a nest that stays as it is."""
     packer = _Packer(door, function, apart=noalias)
     body = packer.statement(function.body)
-    counters = {"packed nests": packer.packed, "ragged ends": packer.ends}
+    counters = {"packed nests": packer.packed, "ragged ends": packer.ends, "guarded packs": packer.specialised}
     return Realised(function.with_body(body), counters, tuple(dict.fromkeys(packer.declined)))
 
 
@@ -42,7 +44,8 @@ class _Packer:
     def __init__(self, door: Door, function: Any, *, apart: bool) -> None:
         self._door, self._t, self._n = door, door.tirx, Nodes(door)
         self._arguments, self._apart = list(function.params), apart
-        self.packed = self.ends = self._names = 0
+        self._ranges = Ranges(door, function.body)
+        self.packed = self.ends = self.specialised = self._names = 0
         self.declined: list[str] = []
 
     def statement(self, statement: Stmt) -> Stmt:
@@ -64,37 +67,56 @@ class _Packer:
         """The loop, `rank` loops from the innermost of its nest on."""
         if rank > 1 and isinstance(loop.body, self._t.For):
             return self._around(loop, self._nest(loop.body, rank - 1))
-        reason = "its nest is not rectangular" if rank > 1 else self._reason(loop)
+        lane, bare = Lane(self._door, loop.loop_var), Guarded((), loop.body)
+        reason = "its nest is not rectangular" if rank > 1 else self._shape(loop) or self._proved(lane, bare.body)
+        if reason in LANE_GUARDS:
+            bare = guarded_by(self._door, lane, self._ranges, loop.body)
+            reason = self._unguarded(lane, bare) if bare.guards else reason
         if reason:
             self.declined.append(f"no packs along {loop.loop_var.name}: {reason}")
             return self._around(loop, self.statement(loop.body))
         self.packed += 1
-        return self._packs(loop)
+        self.specialised += bool(bare.guards)
+        return self._packs(loop, lane, bare)
 
-    def _reason(self, loop: Stmt) -> str:
+    def _shape(self, loop: Stmt) -> str:
         t = self._t
         if loop.kind != t.ForKind.SERIAL or not isinstance(loop.extent, t.IntImm):
             return "it is no plain loop"
         if not width_of(int(loop.extent.value)):
             return f"fewer than {_LEAST} elements"
-        proof = LaneProof(self._door, loop.loop_var, self._arguments, apart=self._apart)
-        return proof.reason_against(loop.body)
+        return ""
 
-    def _packs(self, loop: Stmt) -> Stmt:
+    def _proved(self, lane: Lane, body: Stmt) -> str:
+        return LaneProof(self._door, lane, self._arguments, apart=self._apart).reason_against(body)
+
+    def _unguarded(self, lane: Lane, bare: Guarded) -> str:
+        if len(bare.guards) > MOST_GUARDS:
+            return f"more than {MOST_GUARDS} guards differ by lane"
+        return self._proved(lane, bare.body)
+
+    def _packs(self, loop: Stmt, lane: Lane, bare: Guarded) -> Stmt:
         """Vector loops over whole packs, and one in order over the rest."""
         extent = int(loop.extent.value)
         width = width_of(extent)
-        packs, lane = self._index("q"), self._index("l")
-        at = self._n.add(self._n.mul(packs, self._n.i64(width)), lane)
-        whole = self._loop(lane, width, self._fresh(loop.body, {loop.loop_var: at}), self._t.ForKind.VECTORIZED)
+        packs = self._index("q")
+        first = self._n.mul(packs, self._n.i64(width))
+        whole = self._lanes(loop, bare.body, first, width, self._t.ForKind.VECTORIZED)
+        if bare.guards:
+            hold = every_lane(self._door, lane, bare.guards, width, lambda at: self._n.add(first, self._n.i64(at)))
+            slow = self._lanes(loop, loop.body, first, width, self._t.ForKind.SERIAL)
+            whole = self._t.IfThenElse(hold, whole, slow)
         body = self._loop(packs, extent // width, whole, self._t.ForKind.SERIAL)
         if extent % width == 0:
             return body
         self.ends += 1
-        rest = self._index("l")
-        at = self._n.add(self._n.i64(extent - extent % width), rest)
-        end = self._loop(rest, extent % width, self._fresh(loop.body, {loop.loop_var: at}), self._t.ForKind.SERIAL)
-        return self._t.SeqStmt([body, end])
+        rest = self._n.i64(extent - extent % width)
+        return self._t.SeqStmt([body, self._lanes(loop, loop.body, rest, extent % width, self._t.ForKind.SERIAL)])
+
+    def _lanes(self, loop: Stmt, body: Stmt, first: Expr, width: int, kind: Any) -> Stmt:
+        """A body of the loop from an index on."""
+        lane = self._index("l")
+        return self._loop(lane, width, self._fresh(body, {loop.loop_var: self._n.add(first, lane)}), kind)
 
     def _fresh(self, statement: Stmt, known: Mapping[Expr, Expr]) -> Stmt:
         """A copy of a proved body with other indices: each loop in it gets a variable of its own."""

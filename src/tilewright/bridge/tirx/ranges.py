@@ -35,6 +35,10 @@ class Ranges:
             case _:
                 return _ANY
 
+    def is_known(self, e: Expr) -> bool:
+        """Whether anything is known: if so, no part of `e` can leave 64 bits, wherever it is evaluated."""
+        return self.of(e) != _ANY
+
     def _of_two(self, e: Expr, a: Interval, b: Interval) -> Interval:
         t = self._t
         match e:
