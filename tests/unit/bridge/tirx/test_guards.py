@@ -63,19 +63,47 @@ def hold(guard: Any, first: int) -> bool:
     """Whether `guard(nodes, lane)` holds in the sixteen lanes from `first` on, as the pack asks."""
     n = Nodes(open_door())
     lane = n.var("lane", "int64")
-    asked = every_lane(n.door, Lane(n.door, lane), [guard(n, lane)], 16, lambda at: n.i64(first + at))
+
+    def at(number: int) -> Any:
+        return n.i64(first + number)
+
+    asked = every_lane(n.door, Lane(n.door, lane), [guard(n, lane)], 16, at)
     return bool(int(n.door.tvm.sym.Analyzer().simplify(asked).value))
+
+
+def below(n: Nodes, lane: Any) -> Any:
+    return n.lt(lane, n.i64(20))
+
+
+def above(n: Nodes, lane: Any) -> Any:
+    return n.ge(lane, n.i64(4))
+
+
+def falling(n: Nodes, lane: Any) -> Any:
+    return n.le(n.i64(-4), n.sub(n.i64(12), lane))
+
+
+def hole(n: Nodes, lane: Any) -> Any:
+    return n.ne(lane, n.i64(9))
+
+
+def stripes(n: Nodes, lane: Any) -> Any:
+    return n.lt(n.floormod(lane, n.i64(32)), n.i64(16))
+
+
+def either(n: Nodes, lane: Any) -> Any:
+    return n.or_(n.lt(lane, n.i64(3)), n.gt(lane, n.i64(5)))
 
 
 @pytest.mark.parametrize(
     ("guard", "begins"),
     [
-        (lambda n, lane: n.lt(lane, n.i64(20)), {0: True, 4: True, 5: False}),
-        (lambda n, lane: n.ge(lane, n.i64(4)), {3: False, 4: True, 9: True}),
-        (lambda n, lane: n.le(n.i64(-4), n.sub(n.i64(12), lane)), {0: True, 1: True, 2: False}),
-        (lambda n, lane: n.ne(lane, n.i64(9)), {0: False, 9: False, 10: True}),
-        (lambda n, lane: n.lt(n.floormod(lane, n.i64(32)), n.i64(16)), {0: True, 32: True, 20: False, 24: False}),
-        (lambda n, lane: n.or_(n.lt(lane, n.i64(3)), n.gt(lane, n.i64(5))), {0: False, 6: True}),
+        (below, {0: True, 4: True, 5: False}),
+        (above, {3: False, 4: True, 9: True}),
+        (falling, {0: True, 1: True, 2: False}),
+        (hole, {0: False, 9: False, 10: True}),
+        (stripes, {0: True, 32: True, 20: False, 24: False}),
+        (either, {0: False, 6: True}),
     ],
 )
 def test_all_lanes_are_asked_interior_ones_too(guard: Any, begins: dict[int, bool]) -> None:
@@ -83,10 +111,14 @@ def test_all_lanes_are_asked_interior_ones_too(guard: Any, begins: dict[int, boo
 
 
 def test_one_lane_is_asked_where_it_decides() -> None:
-    n = Nodes(open_door())
+    n, asked = Nodes(open_door()), list[int]()
     lane = n.var("lane", "int64")
-    (guard, asked) = n.lt(n.add(n.i64(5), lane), n.i64(40)), []
-    every_lane(n.door, Lane(n.door, lane), [guard], 16, lambda at: asked.append(at) or n.i64(at))
+
+    def at(number: int) -> Any:
+        asked.append(number)
+        return n.i64(number)
+
+    every_lane(n.door, Lane(n.door, lane), [n.lt(n.add(n.i64(5), lane), n.i64(40))], 16, at)
     assert asked == [15]
 
 
