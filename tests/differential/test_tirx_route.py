@@ -34,6 +34,15 @@ ON_POOL = TirxOptions(planner=TirxPlanner(enabled=False))
 ON_STACK = TirxOptions(
     shared_ssa=SharedSSA.EXPENSIVE_ONLY, planner=TirxPlanner(max_cpu_stack_bytes=65536, min_cpu_parallel_tasks=2)
 )
+IN_PACKS = TirxOptions(auto_vectorize=True)
+FORWARDED = TirxOptions(noalias=True, forward_readonly_tile_loads=True)
+EVERYTHING = TirxOptions(
+    noalias=True,
+    forward_readonly_tile_loads=True,
+    auto_vectorize=True,
+    planner=TirxPlanner(max_cpu_stack_bytes=65536),
+)
+WAYS = (TirxOptions(), ON_POOL, ON_STACK, IN_PACKS, FORWARDED, EVERYTHING)
 FIRST_CASTS = ((f64, False), (f64, True), (f16, False), (u64, False), (float8_e4m3fn, True))
 FIRST_TYPES: tuple[object, ...] = (f32, i32)
 FIRST_MEMORIES = ("crosswise 7, 3 trips", "staged product 7x13x19", "incremented 7", "overwritten 37", "swizzled 7")
@@ -41,7 +50,7 @@ FIRST_MEMORIES = ("crosswise 7, 3 trips", "staged product 7x13x19", "incremented
 
 def ways(name: str) -> TirxOptions:
     """Every kernel goes one way, and all ways are gone."""
-    return (TirxOptions(), ON_POOL, ON_STACK)[sum(map(ord, name)) % 3]
+    return WAYS[sum(map(ord, name)) % len(WAYS)]
 
 
 def later(condition: bool) -> list[pytest.MarkDecorator]:

@@ -64,9 +64,9 @@ class Compiled:
 
     @property
     def refusals(self) -> tuple[str, ...]:
-        """What was asked for and declined: buffers that the stack budget did not admit, each reason once."""
-        budget = self.stack.budget
-        return tuple(reason for reason in self.stack.counts if reason.startswith("left")) if budget else ()
+        """What was asked for and declined: places of passes, buffers that the stack budget did not admit."""
+        left = [reason for reason in self.stack.counts if reason.startswith("left")] if self.stack.budget else []
+        return (*self.lowered.plan.declined, *left)
 
     def render(self) -> str:
         """The plan, and what became of temporary storage: one decision a line."""

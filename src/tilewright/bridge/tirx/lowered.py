@@ -6,11 +6,14 @@ from types import MappingProxyType
 from typing import Any
 
 from tilewright.bridge.tirx.admission import admit
-from tilewright.bridge.tirx.door import open_door
-from tilewright.bridge.tirx.execution import Execution, map_execution
-from tilewright.bridge.tirx.export.kernel import ENTRY, Exported, export
+from tilewright.bridge.tirx.door import Door, open_door
+from tilewright.bridge.tirx.execution import map_execution
+from tilewright.bridge.tirx.export.kernel import ENTRY, export
+from tilewright.bridge.tirx.forwarding import forward_loads
 from tilewright.bridge.tirx.nodes import Nodes
 from tilewright.bridge.tirx.options import TirxOptions
+from tilewright.bridge.tirx.packs import pack
+from tilewright.bridge.tirx.realised import Realised
 from tilewright.bridge.tirx.sharing import Sharing, sharing_of
 from tilewright.core.abi import KernelArgument
 from tilewright.core.errors import during
@@ -33,12 +36,14 @@ class Plan:
     execution: tuple[str, ...]
     launches: int
     counters: Mapping[str, int]
+    declined: tuple[str, ...] = ()
 
     def render(self) -> str:
         """One decision a line."""
         shared = [f"buffer: {reason}" for reason in self.sharing.reasons.values()]
         counted = [f"{name}: {count}" for name, count in self.counters.items()]
-        lines = [self.passes.render(), f"shared tiles: {self.sharing.policy.value}", *shared, *self.execution, *counted]
+        policy = f"shared tiles: {self.sharing.policy.value}"
+        lines = [self.passes.render(), policy, *shared, *self.execution, *self.declined, *counted]
         return "\n".join(line for line in lines if line)
 
 
@@ -76,9 +81,13 @@ def lower(kernel: Kernel, options: TirxOptions | None = None) -> Lowered:
         admit(own)
         sharing = sharing_of(own, chosen.shared_ssa)
         exported = export(own, Nodes(door), sharing, {"tirx.noalias": True} if chosen.noalias else {})
-        mapped = map_execution(door, exported.function, chosen.planner, in_order=_why_in_order(own))
-    module = door.tvm.IRModule({ENTRY: mapped.function})
-    plan = Plan(trace, sharing, mapped.reasons, mapped.launches, _counters(exported, mapped))
+        forwarded = _forwarded(door, exported.function, chosen)
+        mapped = map_execution(door, forwarded.function, chosen.planner, in_order=_why_in_order(own))
+        packed = _packed(door, mapped.function, chosen)
+    module = door.tvm.IRModule({ENTRY: packed.function})
+    counted = {**exported.counters, **forwarded.counters, "launches": mapped.launches, **packed.counters}
+    declined = (*forwarded.declined, *packed.declined)
+    plan = Plan(trace, sharing, mapped.reasons, mapped.launches, MappingProxyType(counted), declined)
     return Lowered(module, ENTRY, own, _arguments(own), exported.symbols, chosen, plan)
 
 
@@ -87,8 +96,12 @@ def _why_in_order(kernel: Kernel) -> str:
     return "an update is a plain read and write, which TVM cannot make atomic" if updates else ""
 
 
-def _counters(exported: Exported, mapped: Execution) -> Mapping[str, int]:
-    return MappingProxyType({**exported.counters, "launches": mapped.launches})
+def _forwarded(door: Door, function: Any, options: TirxOptions) -> Realised:
+    return forward_loads(door, function) if options.forward_readonly_tile_loads else Realised(function)
+
+
+def _packed(door: Door, function: Any, options: TirxOptions) -> Realised:
+    return pack(door, function, noalias=options.noalias) if options.auto_vectorize else Realised(function)
 
 
 def _arguments(kernel: Kernel) -> tuple[KernelArgument, ...]:

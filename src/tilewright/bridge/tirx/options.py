@@ -4,7 +4,7 @@ The records have the fields of the specification. A field of another target, or 
 have, keeps its default or is refused by name: nothing that is asked for is ignored.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -105,19 +105,26 @@ class TirxOptions:
     host: str = _only("GPU targets", "llvm")
     pipeline: str = _only("modules with tile primitives", "standard")
     vectorize: bool = _only(_NOT_BUILT, True)
-    auto_vectorize: bool = _only(_NOT_BUILT, False)
+    auto_vectorize: bool = _flag(False)
     cpu_matrix_backend: str = _only(_NOT_BUILT, "reference")
     cpu_math_backend: str = _only(_NOT_BUILT, "reference")
     eliminate_common_subexpressions: bool = _only(_NOT_BUILT, False)
-    forward_readonly_tile_loads: bool = _only(_NOT_BUILT, False)
+    forward_readonly_tile_loads: bool = _flag(False)
     cooperative_matrix: bool = _only("the target metal", False)
     metal_mpp: bool = _only("the target metal", False)
 
     def __post_init__(self) -> None:
         _check(self, "")
-        if not self.planner.enabled and self.planner.max_cpu_stack_bytes:
-            conflict = "planner.max_cpu_stack_bytes plans storage, and planner.enabled is False"
-            raise PlanError(PLAN_CONFLICT.at(user_span(), conflict=conflict))
+        for option, asked, what, met, but in self._needs():
+            if asked and not met:
+                raise PlanError(PLAN_CONFLICT.at(user_span(), conflict=f"{option} {what}, and {but} is False"))
+
+    def _needs(self) -> Iterator[tuple[str, object, str, bool, str]]:
+        """What each option that was asked for does, and the option that it cannot do without."""
+        planned = self.planner.enabled, "planner.enabled"
+        yield "planner.max_cpu_stack_bytes", self.planner.max_cpu_stack_bytes, "plans storage", *planned
+        yield "auto_vectorize", self.auto_vectorize, "plans packs", *planned
+        yield "forward_readonly_tile_loads", self.forward_readonly_tile_loads, "reads later", self.noalias, "noalias"
 
 
 def _check(record: Any, prefix: str) -> None:

@@ -12,14 +12,14 @@ from typing import Any
 
 from tilewright.bridge.tirx.door import Door
 
-__all__ = ["KEPT", "StackPlan", "stack_pass"]
+__all__ = ["ADDRESSES", "KEPT", "StackPlan", "stack_pass"]
 
 KEPT = "keep_in_workspace"
 """The note of storage that must not be moved. It has no prefix of ours, so that it survives until this pass."""
 _MARK = "disable_lower_builtin"
 _STEP = 16
 _MOST = (1 << 31) - 1
-_ADDRESSES = frozenset({"tirx.buffer_data", "tirx.address_of", "tirx.tvm_access_ptr"})
+ADDRESSES = frozenset({"tirx.buffer_data", "tirx.address_of", "tirx.tvm_access_ptr"})
 
 
 @dataclass
@@ -95,7 +95,7 @@ def _escaping(door: Door, body: Any) -> Counter[str]:
     ir = door.tvm.ir
 
     def visit(call: Any) -> None:
-        if isinstance(call.op, ir.Op) and str(call.op.name) in _ADDRESSES:
+        if isinstance(call.op, ir.Op) and str(call.op.name) in ADDRESSES:
             for operand in call.args:
                 source = getattr(operand, "source", operand)
                 found[str(getattr(source, "name", ""))] += 1

@@ -1,0 +1,171 @@
+"""Guards that differ by lane: a pack in which all of them hold in every lane needs none of them.
+
+Such a pack has two arms. The fast one is taken when the guards hold in all lanes, interior ones too, and stands without
+them; the other is the loop as it was. Only whole numbers that are known before the pack are asked for early: nothing
+that could trap, and nothing from memory. A condition that the loop does not evaluate in every lane anyway must also be
+proved to stay inside 64 bits.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+from tilewright.bridge.tirx.door import Door
+from tilewright.bridge.tirx.lanes import Lane
+from tilewright.bridge.tirx.nodes import Expr, Stmt
+from tilewright.bridge.tirx.ranges import Ranges
+
+__all__ = ["MOST_GUARDS", "Guarded", "every_lane", "guarded_by"]
+
+MOST_GUARDS = 8
+_LAZY = "prim.if_then_else"
+
+
+@dataclass(frozen=True, slots=True)
+class Guarded:
+    """A body that is only right where all `guards` hold in every lane."""
+
+    guards: tuple[Expr, ...]
+    body: Stmt
+
+
+def guarded_by(door: Door, lane: Lane, ranges: Ranges, body: Stmt) -> Guarded:
+    """The body without the guards that differ by lane, as far as they may be asked for early."""
+    finder = _Finder(door, lane, ranges)
+    finder.statement(body, certain=True)
+    return Guarded(tuple(finder.guards), _without(door, finder.guards, body))
+
+
+def every_lane(door: Door, lane: Lane, guards: Iterable[Expr], width: int, at: Callable[[int], Expr]) -> Expr:
+    """That the guards hold in all lanes; `at` is the index of one. Where a guard only gets harder, one lane decides."""
+    t, terms = door.tirx, list[Expr]()
+    for guard in guards:
+        for number in _deciding(t, lane, guard, width):
+            place = at(number)
+
+            def index(var: Expr, place: Expr = place) -> Expr:
+                return place if var.same_as(lane.index) else var
+
+            terms.append(door.ffi.structural_map(guard, (t.Var, index)))
+    return reduce(t.And, terms)
+
+
+def _deciding(t: Any, lane: Lane, guard: Expr, width: int) -> Iterable[int]:
+    if not isinstance(guard, (t.LT, t.LE, t.GT, t.GE)):
+        return range(width)
+    a, b = lane.slope(guard.a), lane.slope(guard.b)
+    if a is None or b is None:
+        return range(width)
+    gets_harder = a >= b if isinstance(guard, (t.LT, t.LE)) else a <= b
+    return (width - 1,) if gets_harder else (0,)
+
+
+class _Finder:
+    """The guards of a body that may be asked for before it. `certain` is what every lane evaluates in any case."""
+
+    def __init__(self, door: Door, lane: Lane, ranges: Ranges) -> None:
+        self._door, self._t, self._lane, self._ranges = door, door.tirx, lane, ranges
+        self._inside: list[Expr] = []
+        self.guards: list[Expr] = []
+
+    def statement(self, statement: Stmt, *, certain: bool) -> None:
+        """Enters the guards of a statement."""
+        t = self._t
+        match statement:
+            case t.SeqStmt():
+                for each in statement.seq:
+                    self.statement(each, certain=certain)
+            case t.For():
+                self._inside.append(statement.loop_var)
+                runs = isinstance(statement.extent, t.IntImm) and int(statement.extent.value) > 0
+                self.statement(statement.body, certain=certain and runs)
+            case t.IfThenElse():
+                self._condition(statement.condition, certain=certain)
+                self.statement(statement.then_case, certain=False)
+            case t.BufferStore():
+                self._expression(statement.value, certain=certain)
+            case _:
+                pass
+
+    def _expression(self, e: Expr, *, certain: bool) -> None:
+        result = self._door.ffi.WalkResult
+
+        def visit(call: Expr) -> Any:
+            if str(call.op.name) != _LAZY:
+                return result.ADVANCE
+            self._condition(call.args[0], certain=certain)
+            for arm in call.args[1:]:
+                self._expression(arm, certain=False)
+            return result.SKIP
+
+        self._door.ffi.structural_walk(e, [(self._door.tvm.ir.Call, visit)], order="pre")
+
+    def _condition(self, condition: Expr, *, certain: bool) -> None:
+        for guard in _conjuncts(self._t, condition):
+            known = any(self._door.ffi.structural_equal(guard, each) for each in self.guards)
+            early = self._lane.varies(guard) and self._is_plain(guard) and (certain or self._is_bounded(guard))
+            if early and not known:
+                self.guards.append(guard)
+
+    def _is_bounded(self, guard: Expr) -> bool:
+        t = self._t
+        match guard:
+            case t.And() | t.Or():
+                return self._is_bounded(guard.a) and self._is_bounded(guard.b)
+            case t.Not():
+                return self._is_bounded(guard.a)
+            case t.EQ() | t.LT() | t.LE() | t.GT() | t.GE():
+                return self._ranges.is_known(guard.a) and self._ranges.is_known(guard.b)
+            case _:
+                return False
+
+    def _is_plain(self, e: Expr) -> bool:
+        """Whether it is made of whole numbers that are known before the pack, by what cannot trap."""
+        t = self._t
+        match e:
+            case t.Var():
+                return not any(e.same_as(index) for index in self._inside)
+            case t.IntImm():
+                return True
+            case t.Not():
+                return self._is_plain(e.a)
+            case t.FloorDiv() | t.FloorMod():
+                return self._is_plain(e.a) and isinstance(e.b, t.IntImm) and int(e.b.value) > 0
+            case t.Add() | t.Sub() | t.Mul() | t.Min() | t.Max() | t.And() | t.Or():
+                return self._is_plain(e.a) and self._is_plain(e.b)
+            case t.EQ() | t.LT() | t.LE() | t.GT() | t.GE():
+                return self._is_plain(e.a) and self._is_plain(e.b)
+            case _:
+                return False
+
+
+def _conjuncts(t: Any, condition: Expr) -> Iterator[Expr]:
+    if isinstance(condition, t.And):
+        yield from _conjuncts(t, condition.a)
+        yield from _conjuncts(t, condition.b)
+    else:
+        yield condition
+
+
+def _without(door: Door, guards: Iterable[Expr], body: Stmt) -> Stmt:
+    """The body with the guards taken for true."""
+    t, ffi, true = door.tirx, door.ffi, door.tirx.IntImm("bool", 1)
+
+    def holds(e: Expr) -> bool:
+        return isinstance(e, t.IntImm) and str(e.ty) == "bool" and int(e.value) == 1
+
+    def fact(e: Expr) -> Expr:
+        return true if any(ffi.structural_equal(e, guard) for guard in guards) else e
+
+    def both(e: Expr) -> Expr:
+        return e.b if holds(e.a) else e.a if holds(e.b) else e
+
+    def arm(call: Expr) -> Expr:
+        return call.args[1] if str(call.op.name) == _LAZY and holds(call.args[0]) else call
+
+    def then(statement: Stmt) -> Stmt:
+        return statement.then_case if holds(statement.condition) else statement
+
+    facts = (t.EQ, t.LT, t.LE, t.GT, t.GE, t.Not, t.Or)
+    return ffi.structural_map(body, [(facts, fact), (t.And, both), (door.tvm.ir.Call, arm), (t.IfThenElse, then)])

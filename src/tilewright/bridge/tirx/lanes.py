@@ -1,0 +1,156 @@
+"""The proof that a pack of neighbours along one loop may go step by step together, as vectors.
+
+It is made on the TIRx that stands there. Every access either takes neighbouring elements or one that all lanes share;
+what one lane stores no other lane reads; every operation that differs by lane has a vector form with the same bits.
+Whatever is not known to be so is a reason to leave the loop alone.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from tilewright.bridge.tirx.door import Door
+from tilewright.bridge.tirx.nodes import Buffer, Expr, Stmt
+
+__all__ = ["LANE_GUARDS", "Lane", "LaneProof"]
+
+_STORED, _READ = "whether an element is stored differs by lane", "whether an element is read differs by lane"
+LANE_GUARDS = frozenset({_STORED, _READ})
+"""Reasons that a guard gives."""
+
+
+class Lane:
+    """The index of a loop, and how expressions depend on it."""
+
+    def __init__(self, door: Door, index: Expr) -> None:
+        self._door, self.index = door, index
+
+    def slope(self, e: Expr) -> int | None:
+        """By how much an expression grows with the lane; None where it is not known to be linear."""
+        t = self._door.tirx
+        match e:
+            case t.Var():
+                return int(e.same_as(self.index))
+            case t.Add() | t.Sub():
+                a, b = self.slope(e.a), self.slope(e.b)
+                sign = 1 if isinstance(e, t.Add) else -1
+                return None if a is None or b is None else a + sign * b
+            case t.Mul() if isinstance(e.b, t.IntImm):
+                a = self.slope(e.a)
+                return None if a is None else a * int(e.b.value)
+            case _:
+                return None if self.varies(e) else 0
+
+    def varies(self, e: Expr) -> bool:
+        """Whether the lane stands in it."""
+        found = list[Expr]()
+        self._door.ffi.structural_walk(e, [(self._door.tirx.Var, found.append)], order="pre")
+        return any(var.same_as(self.index) for var in found)
+
+
+class LaneProof:
+    """Of one loop. `apart` says that a promise keeps what is stored to apart from all other arguments."""
+
+    def __init__(self, door: Door, lane: Lane, arguments: Sequence[Buffer], *, apart: bool) -> None:
+        self._door, self._lane, self._arguments, self._apart = door, lane, arguments, apart
+        t = door.tirx
+        self._plain = (
+            *(t.Add, t.Sub, t.Mul, t.Div, t.Min, t.Max, t.EQ, t.LT, t.LE, t.GT, t.GE, t.And, t.Or, t.Not),
+            *(t.Select, t.Cast, t.IntImm, t.FloatImm),
+        )
+
+    def reason_against(self, body: Stmt) -> str:
+        """Why the body has no packs; empty if all of it is proved."""
+        return self._statement(body) or self._hazard(body)
+
+    # ---- statements
+
+    def _statement(self, statement: Stmt) -> str:
+        t = self._door.tirx
+        match statement:
+            case t.SeqStmt():
+                return _first(self._statement(each) for each in statement.seq)
+            case t.For():
+                return self._loop(statement)
+            case t.IfThenElse():
+                if statement.else_case is not None or self._lane.varies(statement.condition):
+                    return _STORED
+                return self._statement(statement.then_case)
+            case t.BufferStore():
+                if self._lane.slope(statement.indices[-1]) == 0:
+                    return f"every lane stores to one place of {statement.buffer.name}"
+                return self._place(statement.buffer, statement.indices) or self._value(statement.value)
+            case t.AllocBuffer() | t.Bind():
+                return "its body has temporaries"
+            case _:
+                return f"its body has a {type(statement).__name__}"
+
+    def _loop(self, loop: Stmt) -> str:
+        t = self._door.tirx
+        known = isinstance(loop.extent, t.IntImm) and isinstance(loop.min, t.IntImm) and loop.kind == t.ForKind.SERIAL
+        return self._statement(loop.body) if known else "a loop in it has bounds that are not constant"
+
+    # ---- expressions
+
+    def _value(self, e: Expr) -> str:
+        """Why an expression has no vector form."""
+        t, ir = self._door.tirx, self._door.tvm.ir
+        if not self._lane.varies(e) or isinstance(e, t.Var):
+            return ""
+        if isinstance(e, ir.TensorLoad):
+            return self._place(e.source, e.indices)
+        if isinstance(e, ir.Call):
+            return self._call(e)
+        if not isinstance(e, self._plain):
+            return f"{type(e).__name__} has no vector form here"
+        return _first(self._value(each) for each in _operands(t, e))
+
+    def _call(self, call: Expr) -> str:
+        name = str(call.op.name)
+        if name == "prim.if_then_else" and self._lane.varies(call.args[0]):
+            return _READ
+        if name != "prim.if_then_else" and not call.op.get_attr("TVectorizable"):
+            what = f"the function {call.args[0].value}" if name == "tirx.call_pure_extern" else name
+            return f"{what} has no vector form"
+        return _first(self._value(each) for each in call.args)
+
+    # ---- places
+
+    def _place(self, buffer: Buffer, indices: Sequence[Expr]) -> str:
+        """Why the lanes are neither neighbours in the buffer nor at one place of it."""
+        *outer, last = (self._lane.slope(index) for index in indices)
+        if any(slope != 0 for slope in outer) or last not in (0, 1):
+            return f"its lanes are no neighbours in {buffer.name}"
+        return ""
+
+    # ---- one lane and the others
+
+    def _hazard(self, body: Stmt) -> str:
+        """Why a lane may read what another one stores."""
+        t, ffi, ir = self._door.tirx, self._door.ffi, self._door.tvm.ir
+        stores, loads = list[Any](), list[Any]()
+        ffi.structural_walk(body, [(t.BufferStore, stores.append), (ir.TensorLoad, loads.append)], order="pre")
+        places = [*((each.buffer, each.indices) for each in stores), *((each.source, each.indices) for each in loads)]
+        return _first(self._meets(store, *place) for store in stores for place in places)
+
+    def _meets(self, store: Stmt, buffer: Buffer, indices: Sequence[Expr]) -> str:
+        if buffer.same_as(store.buffer):
+            same = self._door.ffi.structural_equal(indices, store.indices)
+            return "" if same else f"its lanes may read what others store to {buffer.name}"
+        if not self._apart and self._is_argument(buffer) and self._is_argument(store.buffer):
+            return f"{buffer.name} and {store.buffer.name} may overlap without noalias"
+        return ""
+
+    def _is_argument(self, buffer: Buffer) -> bool:
+        return any(buffer.same_as(argument) for argument in self._arguments)
+
+
+def _first(reasons: Iterable[str]) -> str:
+    return next((reason for reason in reasons if reason), "")
+
+
+def _operands(t: Any, e: Expr) -> Sequence[Expr]:
+    if isinstance(e, t.Select):
+        return e.condition, e.true_value, e.false_value
+    if isinstance(e, t.Cast):
+        return (e.value,)
+    return (e.a,) if isinstance(e, t.Not) else (e.a, e.b)
