@@ -11,6 +11,7 @@ from tilewright.bridge.tirx.execution import Execution, map_execution
 from tilewright.bridge.tirx.export.kernel import ENTRY, Exported, export
 from tilewright.bridge.tirx.nodes import Nodes
 from tilewright.bridge.tirx.options import TirxOptions
+from tilewright.bridge.tirx.providers.realised import NO_CALLS, ProviderCalls, realise
 from tilewright.bridge.tirx.sharing import Sharing, sharing_of
 from tilewright.core.abi import KernelArgument
 from tilewright.core.errors import during
@@ -33,12 +34,14 @@ class Plan:
     execution: tuple[str, ...]
     launches: int
     counters: Mapping[str, int]
+    providers: ProviderCalls = NO_CALLS
 
     def render(self) -> str:
         """One decision a line."""
         shared = [f"buffer: {reason}" for reason in self.sharing.reasons.values()]
         counted = [f"{name}: {count}" for name, count in self.counters.items()]
         lines = [self.passes.render(), f"shared tiles: {self.sharing.policy.value}", *shared, *self.execution, *counted]
+        lines += self.providers.lines()
         return "\n".join(line for line in lines if line)
 
 
@@ -76,10 +79,11 @@ def lower(kernel: Kernel, options: TirxOptions | None = None) -> Lowered:
         admit(own)
         sharing = sharing_of(own, chosen.shared_ssa)
         exported = export(own, Nodes(door), sharing, {"tirx.noalias": True} if chosen.noalias else {})
-        mapped = map_execution(door, exported.function, chosen.planner, in_order=_why_in_order(own))
+        realised = realise(door, own, exported, chosen)
+        mapped = map_execution(door, realised.function, chosen.planner, in_order=_why_in_order(own))
     module = door.tvm.IRModule({ENTRY: mapped.function})
-    plan = Plan(trace, sharing, mapped.reasons, mapped.launches, _counters(exported, mapped))
-    return Lowered(module, ENTRY, own, _arguments(own), exported.symbols, chosen, plan)
+    plan = Plan(trace, sharing, mapped.reasons, mapped.launches, _counters(exported, mapped), realised.calls)
+    return Lowered(module, ENTRY, own, _arguments(own), realised.symbols, chosen, plan)
 
 
 def _why_in_order(kernel: Kernel) -> str:
