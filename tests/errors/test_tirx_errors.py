@@ -74,8 +74,12 @@ def with_a_fault(patch: pytest.MonkeyPatch) -> None:
 
 def without_cblas(patch: pytest.MonkeyPatch) -> None:
     """Neither the extra nor anybody else brings it."""
-    patch.setattr(tirx, "register_functions", lambda *_: None)
-    patch.setattr(door.Door, "has_function", lambda *_: False)
+
+    def absent(*_: object) -> bool:
+        return False
+
+    patch.setattr(tirx, "register_functions", absent)
+    patch.setattr(door.Door, "has_function", absent)
 
 
 def nothing(_patch: pytest.MonkeyPatch) -> None:

@@ -84,7 +84,7 @@ def _matmul(door: Door) -> int | None:
     if find_spec("scipy_openblas32") is None:
         return None
     package = cast("Any", import_module("scipy_openblas32"))
-    library = ctypes.CDLL(os.path.join(package.get_lib_dir(), package.get_library(fullname=True)))
+    library = ctypes.CDLL(os.path.join(str(package.get_lib_dir()), str(package.get_library(fullname=True))))
     library.scipy_openblas_set_num_threads(config().num_threads)
     sgemm = ctypes.cast(library.scipy_cblas_sgemm, ctypes.c_void_p).value or 0
     imports = {"sgemm": sgemm, "set_error": door.symbol("TVMFFIErrorSetRaisedFromCStr")}

@@ -108,7 +108,10 @@ def test_only_what_is_asked_for_is_registered() -> None:
 
 
 def test_without_its_extra_cblas_stays_unregistered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tirx_functions, "_matmul", lambda _: None)
+    def missing(_: Door) -> None:
+        return None
+
+    monkeypatch.setattr(tirx_functions, "_matmul", missing)
     empty = Registry()
     tirx_functions.register_functions(empty, CBLAS)
     assert empty.names == {}

@@ -75,7 +75,7 @@ class ArrayCalls:
         if contract != f"exp/{VERSION}":
             return f"the contract {contract} is not known"
         nest = self._proofs.nest(loop)
-        store = None if nest is None else nest.statements[-1]
+        store: Any = None if nest is None else nest.statements[-1]
         if nest is None or not isinstance(store, self._tirx.BufferStore):
             return "exp: the loops are no rectangle around one store"
         argument = self._argument_of_exp(store.value)
@@ -135,7 +135,7 @@ class ArrayCalls:
             return f"{kind}: the elements do not lie one after the other"
         return self._call(self._functions.folds[kind], element.source, body.carry, nest.volume, start)
 
-    def _begins_at_identity(self, before: Stmt | None, carry: Buffer, kind: str) -> bool:
+    def _begins_at_identity(self, before: Any, carry: Buffer, kind: str) -> bool:
         t = self._tirx
         if not isinstance(before, t.BufferStore) or not before.buffer.same_as(carry):
             return False

@@ -96,5 +96,8 @@ def _unproved(kernel: Kernel, reason: str) -> PlanError:
 
 
 def _elsewhere(backend: CpuMathBackend) -> CapabilityError:
-    facts = {"option": "cpu_math_backend", "value": backend.name, "instead": CpuMathBackend.VECTOR.name}
-    return CapabilityError(PROVIDER_ELSEWHERE.at(user_span(), needed="macOS", found=sys.platform, **facts))
+    option, instead = "cpu_math_backend", CpuMathBackend.VECTOR.name
+    found = PROVIDER_ELSEWHERE.at(
+        user_span(), option=option, value=backend.name, needed="macOS", found=sys.platform, instead=instead
+    )
+    return CapabilityError(found)
