@@ -1,7 +1,5 @@
-"""Prints one exact pin for each package that a working checkout needs: what we depend on, the extra `tirx`, whose route
-the tests run, and the group `dev`.
-
-The other extras are not in it: `cblas` names an exact version itself, `bench` adds peers to measure.
+"""Prints one exact pin for each package that a working checkout needs: what we depend on, the extras `tirx` and
+`cblas`, which the tests run, and the group `dev`. The extra `bench` is not in it: it adds peers to measure.
 """
 
 import json
@@ -18,7 +16,8 @@ def wanted() -> list[str]:
     """The requirements that pyproject.toml states."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     metadata = project["project"]
-    return [*metadata["dependencies"], *metadata["optional-dependencies"]["tirx"], *project["dependency-groups"]["dev"]]
+    extras = [each for extra in ("tirx", "cblas") for each in metadata["optional-dependencies"][extra]]
+    return [*metadata["dependencies"], *extras, *project["dependency-groups"]["dev"]]
 
 
 def resolve(requirements: list[str]) -> list[str]:

@@ -1,6 +1,7 @@
 """The public names of the tile language."""
 
 from tilewright.bridge.tirx.options import TirxOptions, TirxPlanner
+from tilewright.bridge.tirx.providers.choices import CpuMathBackend, CpuMatrixBackend
 from tilewright.bridge.tirx.sharing import SharedSSA
 from tilewright.bridge.xir.options import PROGRAM, CostModel, Packing, Use, XirOptions, element
 from tilewright.compile import TileKernel, compile, kernel
@@ -124,10 +125,10 @@ from tilewright.tools.check_reducer import check_reducer
 
 __all__ = [
     "Axis", "CompileOptions", "ConstView1", "ConstView2", "ConstView3", "ConstView4", "ConstView5", "ConstView6",
-    "ConstView7", "ConstView8", "Coord", "CostModel", "Kernel", "Layout", "LayoutIndex", "Lowering", "Memory",
-    "Nest", "PROGRAM", "Packing", "Policy", "Reducer", "Region", "Scalar", "Scope", "Shape", "SharedSSA",
-    "StateReducer", "TensorShape", "Tile", "TileKernel", "TirxOptions", "TirxPlanner", "Use", "View1", "View2",
-    "View3", "View4", "View5", "View6", "View7", "View8", "XirOptions",
+    "ConstView7", "ConstView8", "Coord", "CostModel", "CpuMathBackend", "CpuMatrixBackend", "Kernel", "Layout",
+    "LayoutIndex", "Lowering", "Memory", "Nest", "PROGRAM", "Packing", "Policy", "Reducer", "Region", "Scalar",
+    "Scope", "Shape", "SharedSSA", "StateReducer", "TensorShape", "Tile", "TileKernel", "TirxOptions",
+    "TirxPlanner", "Use", "View1", "View2", "View3", "View4", "View5", "View6", "View7", "View8", "XirOptions",
     "abs", "add", "all", "any", "argmax", "argmin", "argsort", "avg_pool2d", "axis", "bf16", "bitcast",
     "bitwise_and", "bitwise_or", "bitwise_xor", "blocked", "boolean", "bounds", "broadcast_to", "cast", "cdiv",
     "ceil", "check_reducer", "clamp", "compile", "concatenate", "conv2d", "coord", "cos", "cummax", "cummin",

@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import cast
 
 from tilewright.backends.llvm.target import toolchain_version
+from tilewright.backends.simd.tirx_functions import register_functions
 from tilewright.backends.simd.tirx_launcher import launch_on_our_pool
 from tilewright.bridge.tirx.compiled import Compiled, compile  # noqa: A004  the word of both bridges
 from tilewright.bridge.tirx.door import open_door, warn_of_llvm
@@ -33,6 +34,7 @@ def tirx_shader(kernel: Kernel, options: CompileOptions) -> "TirxShader":
     launch_on_our_pool(door)
     warn_of_llvm(door, int(toolchain_version().rpartition(" LLVM ")[2].partition(".")[0]))
     chosen = options.tirx if isinstance(options.tirx, TirxOptions) else TirxOptions()
+    register_functions(door, chosen)
     return TirxShader(compile(kernel, chosen), options.name or kernel.name)
 
 
@@ -50,6 +52,7 @@ class TirxShader:
             disjoint_writes=lowered.options.noalias,
             source=compiled.source,
             realization=MappingProxyType({**lowered.plan.counters, "stack_bytes": compiled.stack.used}),
+            providers=tuple(lowered.plan.providers.lines()),
             refusals=compiled.refusals,
         )
 

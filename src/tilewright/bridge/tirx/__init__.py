@@ -8,12 +8,17 @@ from typing import TYPE_CHECKING
 
 from tilewright.core.late import late_names
 
-__all__ = ["Compiled", "Lowered", "Plan", "SharedSSA", "TirxOptions", "TirxPlanner", "compile", "lower"]
+__all__ = [
+    "Compiled", "CpuMathBackend", "CpuMatrixBackend", "Lowered", "Plan", "SharedSSA", "TirxOptions", "TirxPlanner",
+    "compile", "lower",
+]  # fmt: skip
 
 if TYPE_CHECKING:
     from .compiled import Compiled, compile  # noqa: A004  the word of both bridges
     from .lowered import Lowered, Plan, lower
     from .options import TirxOptions, TirxPlanner
+    from .providers.choices import CpuMathBackend, CpuMatrixBackend
     from .sharing import SharedSSA
 else:
-    __getattr__ = late_names(__name__, [f"{__name__}.{home}" for home in ("options", "sharing", "lowered", "compiled")])
+    _HOMES = ("options", "providers.choices", "sharing", "lowered", "compiled")
+    __getattr__ = late_names(__name__, [f"{__name__}.{home}" for home in _HOMES])

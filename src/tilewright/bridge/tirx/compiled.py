@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.bridge.tirx.door import open_door, require_symbols
+from tilewright.bridge.tirx.door import open_door, require_functions, require_symbols
 from tilewright.bridge.tirx.export.kernel import buffer_shape
 from tilewright.bridge.tirx.export.representation import in_memory
 from tilewright.bridge.tirx.lowered import Lowered, lower
@@ -64,9 +64,12 @@ class Compiled:
 
     @property
     def refusals(self) -> tuple[str, ...]:
-        """What was asked for and declined: places of passes, buffers that the stack budget did not admit."""
+        """What was asked for and declined: places of passes, buffers beyond the stack budget, calls that were
+        not proved.
+        """
         left = [reason for reason in self.stack.counts if reason.startswith("left")] if self.stack.budget else []
-        return (*self.lowered.plan.declined, *left)
+        plan = self.lowered.plan
+        return (*plan.declined, *left, *plan.providers.declined)
 
     def render(self) -> str:
         """The plan, and what became of temporary storage: one decision a line."""
@@ -104,6 +107,7 @@ def compile(kernel: Kernel, options: TirxOptions | None = None) -> Compiled:  # 
     """
     lowered = lower(kernel, options)
     require_symbols(lowered.symbols, needed_by=kernel.name)
+    require_functions(open_door(), lowered.plan.providers.sites, needed_by=kernel.name)
     with during("compiling TIRx"):
         return _built(lowered)
 

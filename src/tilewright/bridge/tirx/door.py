@@ -9,20 +9,21 @@ import ctypes
 import sys
 import threading
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, cast
 
-from tilewright.core.codes.unsupported import ROUTE_NOT_INSTALLED, TVM_RIVAL, TVM_SYMBOL, TVM_VERSION
+from tilewright.core.codes.unsupported import PROVIDER_ABSENT, ROUTE_NOT_INSTALLED, TVM_RIVAL, TVM_SYMBOL, TVM_VERSION
 from tilewright.core.config import config, offer
 from tilewright.core.errors import CapabilityError
 from tilewright.core.source import user_span
 
 __all__ = [
-    "EXTRA", "PINNED", "Door", "LLVMMismatchWarning", "open_door", "require_installed", "require_symbols",
-    "warn_of_llvm",
+    "EXTRA", "PINNED", "Door", "LLVMMismatchWarning", "open_door", "require_functions", "require_installed",
+    "require_symbols", "warn_of_llvm",
 ]  # fmt: skip
 
 EXTRA = "tirx"
@@ -54,6 +55,18 @@ class Door:
     def cpu(self) -> str:
         """The name that LLVM has for this processor. `native` would silently mean a generic one."""
         return str(self.codegen.llvm_get_system_cpu())
+
+    def has_function(self, name: str) -> bool:
+        """Whether TVM's registry knows a function, which code may call by its name."""
+        return self.tvm.get_global_func(name, allow_missing=True) is not None
+
+    def symbol(self, name: str) -> int:
+        """The address of a C function of TVM's."""
+        return ctypes.cast(getattr(self.ffi.LIB, name), ctypes.c_void_p).value or 0
+
+    def register_function(self, name: str, address: int) -> None:
+        """Enters machine code with the calling convention of the registry under a free name, for good."""
+        self.ffi.register_global_func(name, self.ffi.Function.__from_extern_c__(address))
 
     def use_launcher(self, address: int) -> None:
         """Code that is loaded from now on calls the function at `address` to run a parallel loop.
@@ -125,6 +138,15 @@ def require_symbols(names: frozenset[str], *, needed_by: str) -> None:
     missing = sorted(name for name in names if not hasattr(process, name))
     if missing:
         raise CapabilityError(TVM_SYMBOL.at(user_span(), kernel=needed_by, symbols=", ".join(missing)))
+
+
+def require_functions(door: Door, names: Iterable[str], *, needed_by: str) -> None:
+    """Raises CapabilityError (TW474) for functions that TVM's registry does not know: a call would fail when it is
+    made.
+    """
+    missing = sorted({name for name in names if not door.has_function(name)})
+    if missing:
+        raise CapabilityError(PROVIDER_ABSENT.at(user_span(), kernel=needed_by, names=", ".join(missing)))
 
 
 def _process() -> object:

@@ -10,6 +10,7 @@ from typing import Any
 
 from tilewright.bridge.tirx.door import Door
 from tilewright.bridge.tirx.options import TirxPlanner
+from tilewright.bridge.tirx.providers.choices import FOLDS
 
 __all__ = ["Execution", "map_execution"]
 
@@ -19,7 +20,7 @@ _EXPENSIVE = frozenset(
     f"tirx.{name}"
     for name in (
         *("exp", "exp2", "exp10", "erf", "tanh", "sigmoid", "log", "log2", "log1p", "log10"),
-        *("call_extern", "call_pure_extern", "call_packed", "call_cpacked"),
+        *("call_extern", "call_pure_extern", "tvm_call_packed", "tvm_call_cpacked"),
     )
 )
 
@@ -94,11 +95,12 @@ class _Mapper:
         return f"fewer than {limit} cheap programs", False
 
     def _is_expensive(self, body: Any) -> bool:
-        """Whether a call of a transcendental function or of unknown code stands in it."""
+        """Whether a call of a transcendental function or of unknown code stands in it; sums of rows are neither."""
         found, ir = list[bool](), self._door.tvm.ir
 
         def visit(call: Any) -> None:
-            found.append(isinstance(call.op, ir.Op) and str(call.op.name) in _EXPENSIVE)
+            known = isinstance(call.op, ir.Op) and str(call.op.name) in _EXPENSIVE
+            found.append(known and getattr(call.args[0], "value", None) not in FOLDS)
 
         self._door.ffi.structural_walk(body, [(ir.Call, visit)], order="pre")
         return any(found)

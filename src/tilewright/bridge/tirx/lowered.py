@@ -13,6 +13,7 @@ from tilewright.bridge.tirx.forwarding import forward_loads
 from tilewright.bridge.tirx.nodes import Nodes
 from tilewright.bridge.tirx.options import TirxOptions
 from tilewright.bridge.tirx.packs import pack
+from tilewright.bridge.tirx.providers.realised import NO_CALLS, ProviderCalls, realise
 from tilewright.bridge.tirx.realised import Realised
 from tilewright.bridge.tirx.sharing import Sharing, sharing_of
 from tilewright.core.abi import KernelArgument
@@ -37,6 +38,7 @@ class Plan:
     launches: int
     counters: Mapping[str, int]
     declined: tuple[str, ...] = ()
+    providers: ProviderCalls = NO_CALLS
 
     def render(self) -> str:
         """One decision a line."""
@@ -44,6 +46,7 @@ class Plan:
         counted = [f"{name}: {count}" for name, count in self.counters.items()]
         policy = f"shared tiles: {self.sharing.policy.value}"
         lines = [self.passes.render(), policy, *shared, *self.execution, *self.declined, *counted]
+        lines += self.providers.lines()
         return "\n".join(line for line in lines if line)
 
 
@@ -81,14 +84,16 @@ def lower(kernel: Kernel, options: TirxOptions | None = None) -> Lowered:
         admit(own)
         sharing = sharing_of(own, chosen.shared_ssa)
         exported = export(own, Nodes(door), sharing, {"tirx.noalias": True} if chosen.noalias else {})
-        forwarded = _forwarded(door, exported.function, chosen)
+        realised = realise(door, own, exported, chosen)
+        forwarded = _forwarded(door, realised.function, chosen)
         mapped = map_execution(door, forwarded.function, chosen.planner, in_order=_why_in_order(own))
         packed = _packed(door, mapped.function, chosen)
     module = door.tvm.IRModule({ENTRY: packed.function})
     counted = {**exported.counters, **forwarded.counters, "launches": mapped.launches, **packed.counters}
     declined = (*forwarded.declined, *packed.declined)
-    plan = Plan(trace, sharing, mapped.reasons, mapped.launches, MappingProxyType(counted), declined)
-    return Lowered(module, ENTRY, own, _arguments(own), exported.symbols, chosen, plan)
+    counters = MappingProxyType(counted)
+    plan = Plan(trace, sharing, mapped.reasons, mapped.launches, counters, declined, realised.calls)
+    return Lowered(module, ENTRY, own, _arguments(own), realised.symbols, chosen, plan)
 
 
 def _why_in_order(kernel: Kernel) -> str:

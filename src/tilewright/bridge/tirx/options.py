@@ -6,8 +6,10 @@ have, keeps its default or is refused by name: nothing that is asked for is igno
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
+from enum import Enum
 from typing import Any
 
+from tilewright.bridge.tirx.providers.choices import CpuMathBackend, CpuMatrixBackend
 from tilewright.bridge.tirx.sharing import SharedSSA
 from tilewright.core.codes.unsupported import BAD_PLAN_OPTION, OPTION_NOT_ON_TARGET, PLAN_CONFLICT
 from tilewright.core.errors import PlanError
@@ -35,6 +37,10 @@ def _flag(default: bool) -> Any:  # noqa: FBT001  a table of defaults
 def _only(owner: str, default: object) -> Any:
     """A field that belongs to `owner`; here it has its default or is refused."""
     return field(default=default, metadata={"owner": owner, "default": default})
+
+
+def _one_of(kind: type[Enum]) -> Mapping[str, Any]:
+    return _range(f"a {kind.__name__}", lambda value: isinstance(value, kind))
 
 
 def _within(low: int, high: int) -> Callable[[Any], bool]:
@@ -94,8 +100,11 @@ class TirxOptions:
     """Options of the lowering TIRX.
 
     `noalias` is the caller's promise that what is written overlaps no other argument. `shared_ssa` says which tiles
-    with several readers are computed once. Raises PlanError: TW426 for a value out of range, TW473 for a field of
-    another target or of a pass that this route does not have, TW427 for options that contradict each other.
+    with several readers are computed once. `cpu_matrix_backend` and `cpu_math_backend` let outside code compute what is
+    proved to be its function; CBLAS needs `noalias`.
+
+    Raises PlanError: TW426 for a value out of range, TW473 for a field of another target or of a pass that this route
+    does not have, TW427 for options that contradict each other.
     """
 
     noalias: bool = _flag(False)
@@ -106,8 +115,8 @@ class TirxOptions:
     pipeline: str = _only("modules with tile primitives", "standard")
     vectorize: bool = _only(_NOT_BUILT, True)
     auto_vectorize: bool = _flag(False)
-    cpu_matrix_backend: str = _only(_NOT_BUILT, "reference")
-    cpu_math_backend: str = _only(_NOT_BUILT, "reference")
+    cpu_matrix_backend: CpuMatrixBackend = field(default=CpuMatrixBackend.REFERENCE, metadata=_one_of(CpuMatrixBackend))
+    cpu_math_backend: CpuMathBackend = field(default=CpuMathBackend.REFERENCE, metadata=_one_of(CpuMathBackend))
     eliminate_common_subexpressions: bool = _only(_NOT_BUILT, False)
     forward_readonly_tile_loads: bool = _flag(False)
     cooperative_matrix: bool = _only("the target metal", False)
@@ -124,6 +133,8 @@ class TirxOptions:
         planned = self.planner.enabled, "planner.enabled"
         yield "planner.max_cpu_stack_bytes", self.planner.max_cpu_stack_bytes, "plans storage", *planned
         yield "auto_vectorize", self.auto_vectorize, "plans packs", *planned
+        cblas = self.cpu_matrix_backend is CpuMatrixBackend.CBLAS
+        yield "cpu_matrix_backend=CBLAS", cblas, "may not read what it writes", self.noalias, "noalias"
         yield "forward_readonly_tile_loads", self.forward_readonly_tile_loads, "reads later", self.noalias, "noalias"
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tilewright.bridge.tirx.door import Door
+from tilewright.bridge.tirx.providers.choices import NUMBERS
 
 __all__ = ["ADDRESSES", "KEPT", "StackPlan", "stack_pass"]
 
@@ -90,15 +91,21 @@ def _size(buffer: Any, door: Door) -> int:
 
 
 def _escaping(door: Door, body: Any) -> Counter[str]:
-    """Buffers whose address is asked for."""
+    """Buffers whose address is asked for, but for calls that are known to forget it when they return."""
     found: Counter[str] = Counter()
     ir = door.tvm.ir
 
     def visit(call: Any) -> None:
         if isinstance(call.op, ir.Op) and str(call.op.name) in ADDRESSES:
-            for operand in call.args:
-                source = getattr(operand, "source", operand)
-                found[str(getattr(source, "name", ""))] += 1
+            found.update(_names(call))
+        elif len(call.args) and getattr(call.args[0], "value", None) in NUMBERS:
+            for address in call.args[1:]:
+                found.subtract(_names(address))
 
     door.ffi.structural_walk(body, [(ir.Call, visit)], order="pre")
     return found
+
+
+def _names(address: Any) -> list[str]:
+    """Buffers whose address a call gives."""
+    return [str(getattr(getattr(each, "source", each), "name", "")) for each in getattr(address, "args", ())]

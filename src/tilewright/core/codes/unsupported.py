@@ -184,3 +184,21 @@ OPTION_NOT_ON_TARGET = Code(
     why="an option that this route would not read is refused, because ignoring it would hide a mistake",
     help="leave {option} at {default!r}",
 )
+PROVIDER_ABSENT = Code(
+    474,
+    "{kernel} would call functions that nobody has registered: {names}",
+    why="outside code is called where it is asked for and there; no other code stands in for it silently",
+    help="compile for the device simd, which registers them; CBLAS comes with pip install 'tilewright[cblas]'",
+)
+PROVIDER_UNPROVED = Code(
+    475,
+    "{option} takes whole kernels, and {kernel} is not proved to be one: {reason}",
+    why="outside code replaces a kernel only if it is proved to compute the same",
+    help="leave {option} out, or write the kernel as C = A B of three whole float32 matrices",
+)
+PROVIDER_ELSEWHERE = Code(
+    476,
+    "{option} is {value}, which exists on {needed}, and this is {found}",
+    why="outside code is called where it is asked for and there; no other code stands in for it silently",
+    help="leave {option} at its default, or use {instead}, which exists everywhere",
+)

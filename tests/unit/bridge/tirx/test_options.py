@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tilewright.bridge.tirx import TirxOptions, TirxPlanner
+from tilewright.bridge.tirx import CpuMatrixBackend, TirxOptions, TirxPlanner
 from tilewright.core.errors import PlanError
 
 
@@ -20,6 +20,8 @@ from tilewright.core.errors import PlanError
         (TirxOptions, "noalias", None),
         (TirxOptions, "shared_ssa", "preserve"),
         (TirxOptions, "planner", {}),
+        (TirxOptions, "cpu_matrix_backend", "cblas"),
+        (TirxOptions, "cpu_math_backend", CpuMatrixBackend.REFERENCE),
     ],
 )
 def test_a_value_out_of_range_is_refused(record: Any, option: str, value: object) -> None:

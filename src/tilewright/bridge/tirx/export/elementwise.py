@@ -15,6 +15,7 @@ from tilewright.bridge.tirx.export.context import Exporter, Point, Tile
 from tilewright.bridge.tirx.export.functions import FUNCTIONS
 from tilewright.bridge.tirx.export.representation import held, is_narrow
 from tilewright.bridge.tirx.nodes import Expr
+from tilewright.bridge.tirx.providers.arrays import map_notes
 from tilewright.core.dtypes import DType
 from tilewright.ir.effects import reads
 from tilewright.ir.ops import access, convert, regions, tiles
@@ -38,7 +39,8 @@ def export_elementwise(cx: Exporter, op: ops.ElementwiseOp) -> None:
         return
     space = space_of(op.result)
     stored = cx.allocate(_dtype(op.result), space, notes={"tile.materialized": 1})
-    with cx.nest(space, notes={"tile.independent": space.rank, "tile.materialized": 1}) as indices:
+    notes = {"tile.independent": space.rank, "tile.materialized": 1, **map_notes(op)}
+    with cx.nest(space, notes=notes) as indices:
         point = dict(zip(space.dims, indices, strict=True))
         cx.write(stored, point, tile.at(point))
     cx.tiles[op.result] = cx.tile_of(stored)

@@ -7,6 +7,7 @@ from xdsl.ir import SSAValue
 
 from tilewright.bridge.tirx.export.context import Exporter, Notes, Stored
 from tilewright.bridge.tirx.nodes import Buffer, Expr
+from tilewright.bridge.tirx.providers.arrays import fold_notes
 from tilewright.ir.attrs import Policy
 from tilewright.ir.ops.regions import CarryingOp, ParallelOp, PipelineOp, ReduceOp, StageOp
 from tilewright.ir.types import MemoryStateType, SpaceAttr, dtype_of, element_of, is_tile, space_of
@@ -60,7 +61,7 @@ def _notes(op: CarryingOp) -> Notes:
         case PipelineOp():
             return {"tile.pipeline": 1, "tile.window": op.window.data, "tile.interval": op.interval.data}
         case ReduceOp():
-            return {"tile.reduction": str(op.policy.data)}
+            return {"tile.reduction": str(op.policy.data), **fold_notes(op)}
         case _:
             return {"tile.serial": 1}
 
