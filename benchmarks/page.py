@@ -15,8 +15,9 @@ Plots = Mapping[tuple[str, int], str]
 HEAD = """# Measured
 
 Made by `python -m benchmarks render` from the JSON files beside it; do not edit. [How to read it](method.md) says what
-the figures mean, and [another page](missed.md) why bars are missed. A ratio is our time over that of the fastest peer: below 1 is faster. ✓ meets its bar, ✗ misses it,
-and ✗\\* misses a bar that lies beyond what prototypes of this compiler reached.
+the figures mean, and [another page](missed.md) why bars are missed. A ratio is our time over that of the fastest peer:
+below 1 is faster. ✓ meets its bar, ✗ misses it, and ✗\\* misses a bar that lies beyond what prototypes of this compiler
+reached.
 
 ```{toctree}
 :hidden:
