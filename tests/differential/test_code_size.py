@@ -34,7 +34,7 @@ def kernel_of(name: str, size: int) -> Kernel:
             return attention.capture(*[tensor_shape(2, whole, 64)] * 4, bq=size, bk=size, causal=True)
 
 
-def operations(kernel: Kernel, lanes: Program | None, recompute: Use | None, fusion: Use = Use.NEVER) -> int:
+def operations(kernel: Kernel, lanes: Program | None, recompute: Use | None, fusion: Use | None = Use.NEVER) -> int:
     """Where operands lie is fixed: rows that are few stay in buffers, and many go into panels."""
     options = XirOptions(lanes=lanes, recompute=recompute, fusion=fusion, max_scratch_bytes=1 << 30)
     module = lower(kernel, plan(kernel, GENERIC_AVX512, options, threads=2)).module
@@ -57,10 +57,14 @@ def test_larger_tiles_are_no_more_code(name: str, lanes: Program | None, recompu
 
 
 @pytest.mark.parametrize("recompute", PLACES)
-def test_larger_tiles_are_no_more_code_with_operands_in_panels(recompute: Use | None) -> None:
-    """Of 384 columns, which are whole panels of three vectors as 128 are of two: an edge has code of its own."""
-    small, large = (
-        operations(kernel_of("attention", size), None, recompute, Use.WHEREVER_LEGAL) for size in (128, 384)
-    )
+@pytest.mark.parametrize("fusion", [None, Use.WHEREVER_LEGAL])
+@pytest.mark.parametrize("sizes", [(128, 384), (256, 1024)])
+def test_larger_tiles_are_no_more_code_with_operands_in_panels(
+    sizes: tuple[int, int], fusion: Use | None, recompute: Use | None
+) -> None:
+    """384 columns are whole panels of three vectors as 128 are of two, and 1024 have an edge as 256 have: it has code
+    of its own.
+    """
+    small, large = (operations(kernel_of("attention", size), None, recompute, fusion) for size in sizes)
     assert large < 1.1 * small
     assert large < FUNCTION_OPERATIONS

@@ -3,11 +3,10 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from xdsl.dialects import arith, math, scf, vector
+from xdsl.dialects import arith, math, vector
 from xdsl.ir import Operation
 
 from tilewright.xir import address_ops, ops
-from tilewright.xir.pack_op import PackOp
 
 __all__ = [
     "CASTS",
@@ -15,12 +14,9 @@ __all__ = [
     "FLOAT_BINARY",
     "FLOAT_UNARY",
     "INTEGER_BINARY",
-    "HINTS",
     "PURE",
     "READS",
-    "STRUCTURE",
     "TRANSCENDENTAL",
-    "WRITES",
 ]
 
 Kinds = frozenset[type[Operation]]
@@ -88,6 +84,3 @@ PURE: Kinds = frozenset(
 """No effect, and the same result for the same operands. Integer division is among them but may trap."""
 
 READS: Kinds = frozenset({ops.LoadOp, ops.GatherOp})
-HINTS: Kinds = frozenset({address_ops.PrefetchOp})
-WRITES: Kinds = frozenset({ops.StoreOp, ops.ScatterOp, ops.AtomicOp, ops.ContractOp, PackOp, ops.CallOp, ops.BarrierOp})
-STRUCTURE: Kinds = frozenset({scf.ForOp, scf.IfOp, scf.YieldOp, ops.ReturnOp, ops.AllocOp, ops.KernelOp, ops.FuncOp})

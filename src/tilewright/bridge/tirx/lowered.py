@@ -13,7 +13,7 @@ from tilewright.bridge.tirx.forwarding import forward_loads
 from tilewright.bridge.tirx.nodes import Nodes
 from tilewright.bridge.tirx.options import TirxOptions
 from tilewright.bridge.tirx.packs import pack
-from tilewright.bridge.tirx.providers.realised import NO_CALLS, ProviderCalls, realise
+from tilewright.bridge.tirx.providers.provided import NO_CALLS, ProviderCalls, provide
 from tilewright.bridge.tirx.realised import Realised
 from tilewright.bridge.tirx.sharing import Sharing, sharing_of
 from tilewright.core.abi import KernelArgument
@@ -84,16 +84,16 @@ def lower(kernel: Kernel, options: TirxOptions | None = None) -> Lowered:
         admit(own)
         sharing = sharing_of(own, chosen.shared_ssa)
         exported = export(own, Nodes(door), sharing, {"tirx.noalias": True} if chosen.noalias else {})
-        realised = realise(door, own, exported, chosen)
-        forwarded = _forwarded(door, realised.function, chosen)
+        provided = provide(door, own, exported, chosen)
+        forwarded = _forwarded(door, provided.function, chosen)
         mapped = map_execution(door, forwarded.function, chosen.planner, in_order=_why_in_order(own))
         packed = _packed(door, mapped.function, chosen)
     module = door.tvm.IRModule({ENTRY: packed.function})
     counted = {**exported.counters, **forwarded.counters, "launches": mapped.launches, **packed.counters}
     declined = (*forwarded.declined, *packed.declined)
     counters = MappingProxyType(counted)
-    plan = Plan(trace, sharing, mapped.reasons, mapped.launches, counters, declined, realised.calls)
-    return Lowered(module, ENTRY, own, _arguments(own), realised.symbols, chosen, plan)
+    plan = Plan(trace, sharing, mapped.reasons, mapped.launches, counters, declined, provided.calls)
+    return Lowered(module, ENTRY, own, _arguments(own), provided.symbols, chosen, plan)
 
 
 def _why_in_order(kernel: Kernel) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from tilewright.core.machine import Machine
 
-__all__ = ["LONGEST_BLOCK", "ROW_BLOCK", "Blocks", "Matrices", "even_split", "way_of"]
+__all__ = ["LONGEST_BLOCK", "ROWS", "ROW_BLOCK", "Blocks", "Matrices", "even_split", "way_of"]
 
 LONGEST_BLOCK = 512  # of k
 ROW_BLOCK = 192
@@ -19,7 +19,7 @@ _STREAM_K_BLOCK = 16
 _VECTOR_ROWS = 2  # rows up to which a few streams of long rows of B are best
 _VECTOR_K_BLOCK = 8
 _VECTOR_COLUMNS = 4  # vectors
-_ROWS = 8
+ROWS = 8  # of a register tile of several vectors
 _PANEL_COLUMNS = 256  # columns from which panels of three vectors leave little of the last one empty
 
 
@@ -35,9 +35,9 @@ class Blocks:
         """The register tile for these blocks: three vectors of panels, rows that vectors fill, few streams of B."""
         rows, vectors, lanes = tile
         if self.packed == 2:
-            rows = min(rows, _ROWS)
-        if self.packed and columns >= _PANEL_COLUMNS and rows >= _ROWS and machine.vector_registers >= 32:
-            rows, vectors = _ROWS, 3
+            rows = min(rows, ROWS)
+        if self.packed and columns >= _PANEL_COLUMNS and rows >= ROWS and machine.vector_registers >= 32:
+            rows, vectors = ROWS, 3
         if self.k == _VECTOR_K_BLOCK:
             vectors = min(vectors, _VECTOR_COLUMNS)
         return rows, vectors, lanes

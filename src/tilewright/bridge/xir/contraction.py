@@ -13,7 +13,7 @@ from xdsl.ir import Operation, SSAValue
 from tilewright.analysis.access import is_inside
 from tilewright.analysis.structure import Structure
 from tilewright.analysis.windows import window_of
-from tilewright.bridge.xir.blocking import LONGEST_BLOCK, ROW_BLOCK, Blocks, Matrices, even_split, way_of
+from tilewright.bridge.xir.blocking import LONGEST_BLOCK, ROW_BLOCK, ROWS, Blocks, Matrices, even_split, way_of
 from tilewright.bridge.xir.fixed import has_blocks, refuse
 from tilewright.bridge.xir.options import XirOptions
 from tilewright.bridge.xir.prologues import Packed, fill_of
@@ -32,7 +32,6 @@ Demands = dict[SSAValue, int | None]
 _TRANSPOSE = 4  # a copy through squares of vectors
 _GATHERED = 12  # a copy, and another by gathers
 _LONG_CHAIN = 16  # steps of k after which it costs little to store the sums and to load them again
-_ROWS = 8
 _ROWS_OF_ONE_VECTOR = 14
 _VECTORS = 8
 
@@ -253,7 +252,7 @@ def _fills(
     op: MmaOp, plan: ContractPlan, sides: tuple[SSAValue, SSAValue], sink: Sink, setting: Setting
 ) -> dict[SSAValue, Fill | str]:
     """How operands that are not read as they lie are computed into panels, or why not."""
-    rows, lanes = (setting.options.register_tile or (min(plan.tile[0], _ROWS), 0))[0], plan.tile[2]
+    rows, lanes = (setting.options.register_tile or (min(plan.tile[0], ROWS), 0))[0], plan.tile[2]
     k, extents = DimAttr.of(plan.k), {axis.dim.number: axis.extent for value in sides for axis in space_of(value).axes}
     tiles_of = -(-_size_of(op, plan.lane) // (plan.tile[1] * lanes)), -(-_size_of(op, plan.row) // rows)
     found: dict[SSAValue, Fill | str] = {}
@@ -315,12 +314,12 @@ def register_tile(machine: Machine, lanes: int, rows: int, columns: int) -> tupl
     Few rows take more vectors, since enough accumulators must be in flight to hide the latency of the multiply-add.
     """
     needed, rows = max(1, -(-columns // lanes)), max(1, rows)
-    if rows >= _ROWS:
+    if rows >= ROWS:
         vectors = min(range(min(2, needed), 0, -1), key=lambda vectors: _row_cost(columns, vectors, lanes))
         many = machine.vector_registers >= 32
         if vectors == 1:
-            return (_ROWS_OF_ONE_VECTOR if many and rows >= _ROWS_OF_ONE_VECTOR else _ROWS), 1, lanes
-        return (_ROWS if many else 6), vectors, lanes
+            return (_ROWS_OF_ONE_VECTOR if many and rows >= _ROWS_OF_ONE_VECTOR else ROWS), 1, lanes
+        return (ROWS if many else 6), vectors, lanes
     spare = (machine.vector_registers - 2) // (rows + 1)
     return rows, max(1, min(spare, needed, _VECTORS)), lanes
 
@@ -377,7 +376,7 @@ def blocked(op: MmaOp, plan: ContractPlan, machine: Machine, options: XirOptions
         why = (*why, "k in one block: what follows the product reads where its sums would wait")
     tile = blocks.tile(plan.tile, _size_of(op, plan.lane), machine)
     if isinstance(plan.a_fill, Fill):
-        tile = (min(tile[0], _ROWS), *tile[1:])
+        tile = (min(tile[0], ROWS), *tile[1:])
     tile = (*(options.register_tile or tile[:2]), tile[2])
     blocking = (blocks.k, blocks.rows, blocks.packed)
     return replace(plan, blocking=blocking, tile=tile, why=why if blocks.packed == rule.packed else ())

@@ -78,7 +78,7 @@ class PanelCopy:
             with b.for_(0, rest, lanes) as loop:
                 copy.each_vector(loop.index, copy.square)
         with b.for_(rest, depth) as loop:
-            copy.vectors_of(loop.index)
+            copy.each_vector(loop.index, copy.row, written_out=_WRITTEN_OUT if by_column == 1 else 1)
 
 
 class PanelWriter:
@@ -89,17 +89,18 @@ class PanelWriter:
         self._panels, self._panel = panels, panel
         self.zero = b.broadcast(b.const(buffer_type(panels).element, 0), shape.lanes)
 
-    def each_vector(self, k: SSAValue, act: Callable[[SSAValue, SSAValue, int], None]) -> None:
-        """`act` on k, the first column of a vector, and how many of its lanes are live."""
+    def each_vector(self, k: SSAValue, act: Callable[[SSAValue, SSAValue, int], None], *, written_out: int = 1) -> None:
+        """`act` on k, the first column of a vector, and how many of its lanes are live. So many full vectors are
+        written out one by one; more of them are a loop, which costs more than the copy of a vector.
+        """
         b, lanes = self._b, self._shape.lanes
         full, rest = divmod(self._shape.columns, lanes)
-        if full == 1:
-            act(k, b.i64(0), lanes)
-        elif full:
-            with b.for_(0, full * lanes, lanes) as loop:
+        looped = full if full > written_out else 0
+        if looped:
+            with b.for_(0, looped * lanes, lanes) as loop:
                 act(k, loop.index, lanes)
-        for vector in range(full, self._shape.width // lanes):
-            act(k, b.i64(vector * lanes), rest if vector == full else 0)
+        for vector in range(looped, self._shape.width // lanes):
+            act(k, b.i64(vector * lanes), lanes if vector < full else rest if vector == full else 0)
 
     def row(self, value: SSAValue, k: SSAValue, column: SSAValue) -> None:
         """A vector of columns at one k."""
@@ -134,16 +135,6 @@ class _Copy:
     def row(self, k: SSAValue, column: SSAValue, live: int) -> None:
         """One vector of columns at one k; zero where there are none."""
         self._writer.row(self._loaded(k, column, live), k, column)
-
-    def vectors_of(self, k: SSAValue) -> None:
-        """The whole row at one k: a few vectors are written out, since a loop over them costs more than they do."""
-        lanes, (full, rest) = self._copy.shape.lanes, divmod(self._copy.shape.columns, self._copy.shape.lanes)
-        if self._copy.strides[1] != 1 or full > _WRITTEN_OUT:
-            self.each_vector(k, self.row)
-            return
-        for vector in range(self._copy.shape.width // lanes):
-            live = lanes if vector < full else rest if vector == full else 0
-            self.row(k, self._b.i64(vector * lanes), live)
 
     def _loaded(self, k: SSAValue, column: SSAValue, live: int) -> SSAValue:
         b, lanes, (by_k, by_column) = self._b, self._copy.shape.lanes, self._copy.strides

@@ -4,7 +4,7 @@ TVM tells LLVM that sums and products of 32 and 64 bits do not overflow. Those o
 those of 64 bits in halves, unless a proof says that they fit. A divisor of 0 gives an unspecified value.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tilewright.bridge.tirx.export.context import Exporter
 from tilewright.bridge.tirx.export.representation import held
@@ -26,27 +26,24 @@ def _wide(dtype: type[DType]) -> str:
 
 def add(cx: Exporter, dtype: type[DType], pair: Pair) -> Expr:
     """The sum, wrapped."""
-    n, (a, b) = cx.n, pair
-    if dtype.bits < 32:
-        return n.add(a, b)
-    if dtype.bits == 32:
-        return n.cast(held(dtype), n.add(n.cast(_wide(dtype), a), n.cast(_wide(dtype), b)))
-    (a_high, a_low), (b_high, b_low) = _halves(cx, a), _halves(cx, b)
-    low = cx.once(n.add(a_low, b_low))
-    high = n.add(n.add(a_high, b_high), n.shr(low, n.i64(32)))
-    return _joined(cx, dtype, high, low)
+    return _wrapped(cx, dtype, pair, cx.n.add, _wide(dtype))
 
 
 def sub(cx: Exporter, dtype: type[DType], pair: Pair) -> Expr:
-    """The difference, wrapped."""
+    """The difference, wrapped. That of unsigned numbers may be negative, which int64 holds."""
+    return _wrapped(cx, dtype, pair, cx.n.sub, "int64")
+
+
+def _wrapped(cx: Exporter, dtype: type[DType], pair: Pair, act: Callable[[Expr, Expr], Expr], wide: str) -> Expr:
+    """A sum or a difference where it cannot overflow: as it is, in the wider type, or in halves with a carry."""
     n, (a, b) = cx.n, pair
     if dtype.bits < 32:
-        return n.sub(a, b)
-    if dtype.bits == 32:  # of unsigned numbers it may be negative, which int64 holds
-        return n.cast(held(dtype), n.sub(n.cast("int64", a), n.cast("int64", b)))
+        return act(a, b)
+    if dtype.bits == 32:
+        return n.cast(held(dtype), act(n.cast(wide, a), n.cast(wide, b)))
     (a_high, a_low), (b_high, b_low) = _halves(cx, a), _halves(cx, b)
-    low = cx.once(n.sub(a_low, b_low))
-    high = n.add(n.sub(a_high, b_high), n.shr(low, n.i64(32)))
+    low = cx.once(act(a_low, b_low))
+    high = n.add(act(a_high, b_high), n.shr(low, n.i64(32)))
     return _joined(cx, dtype, high, low)
 
 

@@ -25,7 +25,7 @@ from tilewright.core.source import user_span
 from tilewright.ir.kernel import Kernel
 from tilewright.ir.location import span_of
 
-__all__ = ["NO_CALLS", "ProviderCalls", "Realised", "realise"]
+__all__ = ["NO_CALLS", "ProviderCalls", "Provided", "provide"]
 
 
 _MACOS = "darwin"
@@ -49,7 +49,7 @@ NO_CALLS = ProviderCalls(MappingProxyType({}))
 
 
 @dataclass(frozen=True, slots=True)
-class Realised:
+class Provided:
     """The function with its calls, and the C functions that are left in it."""
 
     function: Any
@@ -57,7 +57,7 @@ class Realised:
     calls: ProviderCalls
 
 
-def realise(door: Door, kernel: Kernel, exported: Exported, options: TirxOptions) -> Realised:
+def provide(door: Door, kernel: Kernel, exported: Exported, options: TirxOptions) -> Provided:
     """Raises PlanError (TW475) where CBLAS is asked for and the kernel is not proved to be a product, CapabilityError
     (TW476) where ACCELERATE is asked for elsewhere than on macOS.
     """
@@ -67,19 +67,19 @@ def realise(door: Door, kernel: Kernel, exported: Exported, options: TirxOptions
     if options.cpu_matrix_backend is CpuMatrixBackend.CBLAS:
         return _whole(door, kernel, exported)
     if backend is CpuMathBackend.REFERENCE:
-        return Realised(exported.function, exported.symbols, NO_CALLS)
+        return Provided(exported.function, exported.symbols, NO_CALLS)
     return _by_arrays(door, exported, backend)
 
 
-def _by_arrays(door: Door, exported: Exported, backend: CpuMathBackend) -> Realised:
+def _by_arrays(door: Door, exported: Exported, backend: CpuMathBackend) -> Provided:
     calls = ArrayCalls(door, ARRAY_MATH[backend])
     function = exported.function.with_body(calls.statement(exported.function.body))
     nothing = [] if calls.sites or calls.declined else [_NOTHING]
     made = ProviderCalls(MappingProxyType(dict(sorted(calls.sites.items()))), (*sorted(calls.declined), *nothing))
-    return Realised(function, exported.symbols, made)
+    return Provided(function, exported.symbols, made)
 
 
-def _whole(door: Door, kernel: Kernel, exported: Exported) -> Realised:
+def _whole(door: Door, kernel: Kernel, exported: Exported) -> Provided:
     product = product_of(kernel)
     if isinstance(product, NoProduct):
         raise _unproved(kernel, product.reason)
@@ -87,7 +87,7 @@ def _whole(door: Door, kernel: Kernel, exported: Exported) -> Realised:
     found = matrix.call_for(door, noted, exported.function)
     if isinstance(found, str):
         raise _unproved(kernel, found)
-    return Realised(found, frozenset(), ProviderCalls(MappingProxyType({CBLAS_MATMUL: 1})))
+    return Provided(found, frozenset(), ProviderCalls(MappingProxyType({CBLAS_MATMUL: 1})))
 
 
 def _unproved(kernel: Kernel, reason: str) -> PlanError:
