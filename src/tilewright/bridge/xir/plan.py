@@ -16,6 +16,7 @@ from tilewright.analysis.forms import Forms, forms_of
 from tilewright.analysis.limits import extent_of, limits_of
 from tilewright.analysis.structure import Structure, structure_of
 from tilewright.bridge.xir.admission import admit
+from tilewright.bridge.xir.asking import ask_ahead
 from tilewright.bridge.xir.carries import share_homes
 from tilewright.bridge.xir.cost import CostTerms, Work, element_work, from_afar, program_work, score
 from tilewright.bridge.xir.explain import render_plan
@@ -249,6 +250,7 @@ def _decide(space: _Space, lanes: Program | Element) -> _Choice:
     place_tiles(placement)
     staged = share_homes(placement)
     share_panels(placement, space.root, space.threads)
+    ask_ahead(placement, space.root)
     memories = {storage.owner: storage for storage in memory_storages(space.structure)}
     layouts = Layouts(placement, space.machine, asked, dict(memories))
     planned = plan_nests(layouts)

@@ -187,7 +187,7 @@ class ContractPlan:
     operands are packed (1: B, 2: A too). `folds`: contracted dimensions around k, outermost first, over which the sums
     stay in registers. `a_fill`, `b_fill`: how operands are computed into panels, or why they are not; None where they
     are read as they lie. `a_shared`, `b_shared`: panels that all programs share, or why those of the operand are not;
-    None where it has no panels.
+    None where it has no panels. `ahead`: lines of the result are asked for while its sums are computed.
     """
 
     swapped: bool
@@ -209,6 +209,7 @@ class ContractPlan:
     b_fill: Fill | str | None = None
     a_shared: Shared | str | None = None
     b_shared: Shared | str | None = None
+    ahead: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """`expand-contract`: matrix products become register-blocked loops over vectors."""
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import zip_longest
@@ -197,6 +197,8 @@ def _copied_ahead(product: Product) -> Matrix | None:
 
 
 _Placed = tuple[SSAValue, SSAValue, tuple[int, int]]
+_Led = tuple[Lead, tuple[SSAValue, SSAValue]]
+"""Memory to ask for, and its buffer and the index where it begins."""
 
 
 class _Expansion:
@@ -294,7 +296,8 @@ class _Expansion:
             cut = tile.cut(block.size, strip.columns, narrow=not self._fixed)
             with _each(self._b, block) as row:
                 part = self._part(row, -(-strip.height // tile.rows), depth)
-                self._tile((strip.top, row), strip.column, cut, depth, self._lead(part, following, depth))
+                leads = [*self._lead_of_panel(part, following, depth), *self._lead_of_c(strip, row, cut, depth)]
+                self._tile((strip.top, row), strip.column, cut, depth, leads)
                 if strip.beside:
                     self._fill(following, strip.beside, depth, part)
 
@@ -308,15 +311,23 @@ class _Expansion:
         first = b.mul(b.divsi(row, self._product.tile.rows), size)
         return _Part(first, b.minsi(size, b.sub(b.i64(depth.length), first)), size)
 
-    def _lead(self, part: _Part, column: SSAValue, depth: _Depth) -> tuple[Lead, list[SSAValue]] | None:
-        """The part of a panel as memory to ask for, and where that lies."""
+    def _lead_of_panel(self, part: _Part, column: SSAValue, depth: _Depth) -> Iterator[_Led]:
+        """The part of a panel that is copied after a tile."""
         tile, matrix = self._product.tile, self._ahead
         if matrix is None:
-            return None
+            return
         width, kind = tile.vectors * tile.lanes, buffer_type(matrix.buffer)
         shape, stride = ((width, part.size), matrix.column) if matrix.row == 1 else ((part.size, width), matrix.row)
         where = self._at(matrix, self._b.add(depth.first, part.first), column)
-        return Lead.over(kind, shape, stride, tile.lanes, depth.length), [*where]
+        yield Lead.over(kind, shape, stride, tile.lanes, depth.length), where
+
+    def _lead_of_c(self, strip: _Strip, row: SSAValue, tile: Tile, depth: _Depth) -> Iterator[_Led]:
+        """Where the sums of a tile will be stored."""
+        p = self._product
+        if p.ahead and p.c.column == 1:
+            shape, kind = (tile.rows, min(tile.vectors * tile.lanes, strip.columns)), buffer_type(p.c.buffer)
+            where = self._at(p.c, self._b.add(strip.top, row), strip.column)
+            yield Lead.over(kind, shape, p.c.row, tile.lanes, depth.length), where
 
     def _fill_all(self, panels: Panels, source: Matrix | Filling, start: SSAValue, extent: int, depth: _Depth) -> None:
         """Fill every panel with one block of k, from column `start` on. Columns of A are its rows."""
@@ -363,7 +374,7 @@ class _Expansion:
         column: SSAValue,
         tile: Tile,
         depth: _Depth,
-        lead: tuple[Lead, list[SSAValue]] | None,
+        leads: Sequence[_Led],
     ) -> None:
         """The tile at a row of a block (its first row, and the row within) and a column."""
         p, b = self._product, self._b
@@ -381,12 +392,12 @@ class _Expansion:
             start=p.start if depth.starts else None,
             finish=p.finish if depth.ends else None,
             aside=buffer_type(self._aside) if self._aside is not None and depth.ends and tile.rows > 1 else None,
-            lead=None if lead is None else lead[0],
+            leads=tuple(lead for lead, _ in leads),
         )
         arguments = [left, left_index, right, right_index, *self._at(p.c, row, column)]
         arguments += [b.i64(depth.length), row, column, *kernel.captured()]
         arguments += [] if kernel.aside is None or self._aside is None else [self._aside]
-        arguments += [] if lead is None else lead[1]
+        arguments += [value for _, place in leads for value in place]
         if self._is_single():
             kernel.write(b, arguments)
         else:

@@ -56,6 +56,7 @@ class Product:
     folds: tuple[tuple[int, int, int], ...]
     start: tuple[Body, Body] | None
     finish: tuple[Body, Body] | None
+    ahead: bool
 
     @property
     def has_bodies(self) -> bool:
@@ -84,7 +85,8 @@ def product_of(op: ContractOp) -> Product:
     tile = Tile(rows, columns, lanes)
     blocks = (k_block or max(k, 1), row_block or max(m, 1), packed)
     signs = (False, False) if op.unsigned is None else tuple(bool(each) for each in op.unsigned)
-    return Product(a, b, c, m, n, k, tile, bool(op.from_zero), *blocks, (signs[0], signs[1]), op.steps, start, finish)
+    zero, ahead = bool(op.from_zero), op.ahead is not None
+    return Product(a, b, c, m, n, k, tile, zero, *blocks, (signs[0], signs[1]), op.steps, start, finish, ahead)
 
 
 def operand_of(side: Side, strides: tuple[int, int], *, k_first: bool = False) -> Operand:
