@@ -101,7 +101,10 @@ def _map_nest(layouts: Layouts, op: tiles.MapOp) -> NestPlan:
     horizontal = _horizontal(layouts, fold)
     if horizontal is None:
         return plain
-    return horizontal if _fold_price(layouts, fold, horizontal) <= _plain_price(layouts, fold, plain) else plain
+    along, across = _fold_price(layouts, fold, horizontal), _plain_price(layouts, fold, plain)
+    lanes = ((horizontal.lane, along), (plain.lane, across))
+    weighed = tuple((lane, price) for lane, price in lanes if lane is not None)
+    return replace(horizontal if along <= across else plain, weighed=weighed)
 
 
 def _side_by_side(layouts: Layouts, op: tiles.MapOp, nest: NestPlan) -> NestPlan:
