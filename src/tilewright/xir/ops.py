@@ -356,6 +356,9 @@ class ContractOp(IRDLOperation):
     wide as the register tile, each with all of k: one after the other from its index on.
 
     `ahead` asks for the lines of C while the sums are computed that will be stored there.
+
+    With `along`, vectors of so many lanes run along k, which is innermost in both operands: each sum is regrouped, and
+    C's value comes last. The tile is then rows x columns of one lane, and there are no blocks, panels or folds.
     """
 
     name = "xir.contract"
@@ -375,6 +378,7 @@ class ContractOp(IRDLOperation):
     turned = opt_prop_def(ArrayAttr[BoolAttr])
     ready = opt_prop_def(ArrayAttr[BoolAttr])
     ahead = opt_prop_def(BoolAttr)
+    along = opt_prop_def(IntAttr)
     start = region_def()
     start_tail = region_def()
     finish = region_def()
@@ -399,6 +403,7 @@ class ContractOp(IRDLOperation):
         turned: tuple[bool, bool] = (False, False),
         ready: tuple[bool, bool] = (False, False),
         ahead: bool = False,
+        along: int = 0,
         regions: Sequence[Region] | None = None,
     ):
         """Records in this order.
@@ -413,6 +418,7 @@ class ContractOp(IRDLOperation):
             "turned": _flags(turned),
             "ready": _flags(ready),
             "ahead": BoolAttr.from_bool(True) if ahead else None,
+            "along": IntAttr(along) if along else None,
             "folds": ArrayAttr([_ints(each) for each in folds]) if folds else None,
             "extents": _ints(extents),
             "strides": _ints(strides),

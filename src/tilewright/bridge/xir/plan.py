@@ -421,13 +421,18 @@ def _notes(space: _Space, choice: _Choice) -> Iterator[str]:
         yield f"line {span_of(operations[last]).line}: stored in one loop with what line {lines} stores"
     for position, item in choice.decisions.contracts.items():
         rows, vectors, lanes = item.tile
+        line = span_of(operations[position]).line
+        why = "".join(f"; {reason}" for reason in item.why)
+        if item.along:
+            lanes_along = f"{item.along} lanes along {_label(space, item.k)}"
+            yield f"line {line}: contraction with {rows} x {vectors} sums, {lanes_along}, operands in place{why}"
+            continue
         lane = "one column" if item.lane is None else _label(space, item.lane)
         a, b = (item.a_fill, item.a_shared, item.a_direct), (item.b_fill, item.b_shared, item.b_direct)
         read = " and ".join(_operand_read(fill, shared, direct=direct) for fill, shared, direct in (a, b))
-        line = span_of(operations[position]).line
         yield (
             f"line {line}: contraction with {rows} rows x {vectors} vectors x {lanes} lanes along {lane},"
-            f" operands {read}{_in_blocks(item.blocking)}{''.join(f'; {reason}' for reason in item.why)}"
+            f" operands {read}{_in_blocks(item.blocking)}{why}"
         )
     yield from _kept(choice, numbers)
 

@@ -190,6 +190,7 @@ class ContractPlan:
     stay in registers. `a_fill`, `b_fill`: how operands are computed into panels, or why they are not; None where they
     are read as they lie. `a_shared`, `b_shared`: panels that all programs share, or why those of the operand are not;
     None where it has no panels. `ahead`: lines of the result are asked for while its sums are computed.
+    `along`: lanes along k, 0 where they run along `lane`; the tile has then rows, columns, and one lane.
     """
 
     swapped: bool
@@ -212,6 +213,7 @@ class ContractPlan:
     a_shared: Shared | str | None = None
     b_shared: Shared | str | None = None
     ahead: bool = False
+    along: int = 0
 
 
 @dataclass(frozen=True, slots=True)

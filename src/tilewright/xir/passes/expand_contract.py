@@ -12,6 +12,7 @@ from tilewright.xir import ops
 from tilewright.xir.builder import XirBuilder
 from tilewright.xir.ops import AllocOp, ContractOp, FuncOp
 from tilewright.xir.pack_op import PackOp
+from tilewright.xir.passes.dots import DotTile
 from tilewright.xir.passes.filling import Filling, PanelFill
 from tilewright.xir.passes.microkernel import Lead, Microkernel, Tile
 from tilewright.xir.passes.packing import PanelCopy, Panels, PanelShape
@@ -50,9 +51,12 @@ class ExpandContract:
                 if isinstance(op, PackOp):
                     _pack(builder, functions, op)
                 else:
-                    _Expansion(builder, functions, oriented(product_of(op))).write()
+                    _expand(builder, functions, oriented(product_of(op)))
             erase(op)
         return len(found)
+
+
+_Written = Microkernel | DotTile | PanelCopy | PanelFill
 
 
 class _Functions:
@@ -60,10 +64,10 @@ class _Functions:
 
     def __init__(self, module: ModuleOp) -> None:
         self._module = module
-        self._names: dict[Microkernel | PanelCopy | PanelFill, str] = {}
+        self._names: dict[_Written, str] = {}
         self._taken = {op.sym_name.data for op in module.body.block.ops if isinstance(op, FuncOp | ops.KernelOp)}
 
-    def name_of(self, body: Microkernel | PanelCopy | PanelFill, builder: XirBuilder) -> str:
+    def name_of(self, body: _Written, builder: XirBuilder) -> str:
         """The function that does this, written at its first use."""
         name = self._names.get(body)
         if name is None:
@@ -76,7 +80,7 @@ class _Functions:
         self._taken.add(name)
         return name
 
-    def _write(self, name: str, body: Microkernel | PanelCopy | PanelFill, builder: XirBuilder) -> None:
+    def _write(self, name: str, body: _Written, builder: XirBuilder) -> None:
         function = FuncOp(name, body.argument_types())
         function.location = builder.place
         top = self._module.body.block
@@ -84,6 +88,37 @@ class _Functions:
         inside = XirBuilder(function.body.block, builder.place)
         body.write(inside, list(function.body.block.args))
         inside.return_()
+
+
+def _expand(b: XirBuilder, functions: "_Functions", product: Product) -> None:
+    if product.along and isinstance(product.a, Matrix) and isinstance(product.b, Matrix):
+        _dots(b, functions, product, product.a, product.b)
+    else:
+        _Expansion(b, functions, product).write()
+
+
+def _dots(b: XirBuilder, functions: "_Functions", p: Product, left: Matrix, right: Matrix) -> None:
+    """Tiles of sums along k, those at the edges smaller."""
+    buffers = (buffer_type(left.buffer), buffer_type(right.buffer), buffer_type(p.c.buffer))
+    strides = (left.row, right.column, p.c.row, p.c.column)
+    start, finish = (None if pair is None else pair[0] for pair in (p.start, p.finish))
+    for rows in _blocked(p.m, p.tile.rows):
+        with _each(b, rows) as row:
+            for columns in _blocked(p.n, p.tile.vectors):
+                tile = DotTile(rows.size, columns.size, p.along, p.k, strides, buffers, p.from_zero, start, finish)
+                with _each(b, columns) as column:
+                    places = [*_at(b, left, row=row), *_at(b, right, column=column), *_at(b, p.c, row, column)]
+                    b.call(functions.name_of(tile, b), [*places, row, column, *tile.captured()])
+
+
+def _at(
+    b: XirBuilder, matrix: Matrix, row: SSAValue | None = None, column: SSAValue | None = None
+) -> tuple[SSAValue, SSAValue]:
+    """The buffer, and the index of the element at (row, column)."""
+    index = matrix.index
+    for place, stride in ((row, matrix.row), (column, matrix.column)):
+        index = index if place is None else b.add(index, b.mul(place, stride))
+    return matrix.buffer, index
 
 
 def _pack(b: XirBuilder, functions: _Functions, op: PackOp) -> None:
@@ -429,5 +464,4 @@ class _Expansion:
 
     def _at(self, matrix: Matrix, row: SSAValue, column: SSAValue) -> tuple[SSAValue, SSAValue]:
         """The buffer, and the index of the element at (row, column)."""
-        offset = self._b.add(self._b.mul(row, matrix.row), self._b.mul(column, matrix.column))
-        return matrix.buffer, self._b.add(matrix.index, offset)
+        return _at(self._b, matrix, row, column)

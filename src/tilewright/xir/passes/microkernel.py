@@ -9,7 +9,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from tilewright.xir.builder import XirBuilder
 from tilewright.xir.constants import known_int
-from tilewright.xir.passes.bodies import Body
+from tilewright.xir.passes.bodies import Body, captured_by
 from tilewright.xir.types import I1, I64, BufferType, scalar_of, vector_of
 
 __all__ = ["Lead", "Microkernel", "Tile"]
@@ -103,11 +103,7 @@ class Microkernel:
 
     def captured(self) -> list[SSAValue]:
         """The values from outside that the bodies use, each once."""
-        found: dict[SSAValue, None] = {}
-        for pair in (self.start, self.finish):
-            for body in pair or ():
-                found.update(dict.fromkeys(body.captured))
-        return list(found)
+        return captured_by(*(self.start or ()), *(self.finish or ()))
 
     @property
     def accumulator(self) -> Attribute:
