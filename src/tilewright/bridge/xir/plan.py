@@ -412,6 +412,7 @@ def _notes(space: _Space, choice: _Choice) -> Iterator[str]:
     for position, nest in choice.decisions.nests.items():
         loops = " x ".join(_label(space, dim) for dim in nest.axes) or "one point"
         lanes = "scalar" if nest.lane is None else f"{nest.width} lanes along {_label(space, nest.lane)}"
+        lanes += "".join(f", through {_label(space, dim)} without a gap" for dim in reversed(nest.merged))
         lanes += f", {nest.copies} vectors at once" if nest.copies > 1 else ""
         lanes += "".join(_turned(space, nest))
         line = span_of(operations[position]).line

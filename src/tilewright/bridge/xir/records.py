@@ -118,7 +118,8 @@ class NestPlan:
     `lane` is the vectorised dimension; `fold` says that lanes are folded, `caching` how a store treats the caches. A
     fold along other dimensions is computed for `copies` neighbouring vectors at once. With an `across` the two
     innermost dimensions go in squares, and the tiles in `turned` are read along it. Without one, `refused` says why
-    those in `turned` are gathered. `weighed`: the vector operations that it would take along each dimension that may be
+    those in `turned` are gathered. The lane's loop runs through the dimensions in `merged`, which stand before it, too.
+    `weighed`: the vector operations that it would take along each dimension that may be
     the lane's.
     """
 
@@ -132,6 +133,7 @@ class NestPlan:
     across: int | None = None
     turned: tuple[TurnedRead, ...] = ()
     refused: Unturned | None = None
+    merged: tuple[int, ...] = ()
     weighed: tuple[tuple[int, float], ...] = field(default=(), compare=False)
 
     @property
