@@ -45,6 +45,8 @@ class Timings:
     expensive:     an exponential; other functions count the same.
     levels:        a vector that is loaded or stored, by where it lies: the three caches, then memory.
     gathered_lane: an element that is loaded apart.
+    latency:       from one multiply-add to the next that needs its result.
+    apart:         what a vector takes longer that lies in another page than the one before.
     task:          handing out one task of a launch.
     wake:          until a sleeping worker works.
     source:        where the figures come from, for a reader.
@@ -57,14 +59,16 @@ class Timings:
     gathered_lane: float
     task: float = 40.0
     wake: float = 10_000.0
+    latency: float = 1.2
+    apart: float = 2.0
     source: str = "typical figures"
 
     def __str__(self) -> str:
         places = ", ".join(f"{level} {figure:.3g}" for level, figure in zip(Level, self.levels, strict=True))
         return (
-            f"multiply-add {self.arithmetic:.3g}, division {self.division:.3g}, exponential {self.expensive:.3g},"
-            f" vector from {places}, gathered element {self.gathered_lane:.3g}, task {self.task:.3g},"
-            f" waking {self.wake:.6g} ns ({self.source})"
+            f"multiply-add {self.arithmetic:.3g} (chained {self.latency:.3g}), division {self.division:.3g}, exponential {self.expensive:.3g},"
+            f" vector from {places}, in another page {self.apart:.3g} more, gathered element {self.gathered_lane:.3g},"
+            f" task {self.task:.3g}, waking {self.wake:.6g} ns ({self.source})"
         )
 
 

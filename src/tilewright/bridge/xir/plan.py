@@ -425,8 +425,9 @@ def _notes(space: _Space, choice: _Choice) -> Iterator[str]:
         line = span_of(operations[position]).line
         yield (
             f"line {line}: contraction with {rows} rows x {vectors} vectors x {lanes} lanes along {lane},"
-            f" operands {read}{_in_blocks(item.blocking)}{''.join(f'; {reason}' for reason in item.why)}"
+            f" operands {read}{_in_blocks(item.blocking)}"
         )
+        yield from (f"  {each}" for each in (item.search.lines() if item.search is not None else ()))
     for value, number in numbers.items():
         place = choice.decisions.places.get(number)
         if place is not None and is_tile(value) and _stands(value):

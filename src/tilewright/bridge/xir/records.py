@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
+from tilewright.bridge.xir.block_prices import Product
+from tilewright.bridge.xir.blocking import Search
 from tilewright.bridge.xir.recompute import Weighed
 from tilewright.ir.layout_attr import LayoutAttr
 
@@ -141,10 +143,11 @@ class NestPlan:
 @dataclass(frozen=True, slots=True)
 class Fill:
     """An operand of a product that is computed while its panels are packed; `turned`: in vectors along k, which squares
-    turn. `prices` are those of a buffer, or of reading it in place, and of this.
+    turn; `lanes` of one vector of columns (of A: rows). `prices` are those of a buffer, or of reading it in place, and of this.
     """
 
     turned: bool
+    lanes: int
     prices: Weighed
 
     def __str__(self) -> str:
@@ -187,7 +190,7 @@ class ContractPlan:
     operands are packed (1: B, 2: A too). `folds`: contracted dimensions around k, outermost first, over which the sums
     stay in registers. `a_fill`, `b_fill`: how operands are computed into panels, or why they are not; None where they
     are read as they lie. `a_shared`, `b_shared`: panels that all programs share, or why those of the operand are not;
-    None where it has no panels.
+    None where it has no panels. `product`: what tile and blocks are chosen by; `search`: how they were.
     """
 
     swapped: bool
@@ -204,7 +207,8 @@ class ContractPlan:
     from_zero: bool = False
     in_place: bool = False
     folds: tuple[int, ...] = ()
-    why: tuple[str, ...] = ()
+    product: Product | None = None
+    search: Search | None = None
     a_fill: Fill | str | None = None
     b_fill: Fill | str | None = None
     a_shared: Shared | str | None = None
