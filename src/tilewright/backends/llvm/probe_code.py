@@ -84,6 +84,16 @@ def _apart(f: Function, lanes: int) -> None:
     _leave_bits(f, again.results)
 
 
+def _broadcast(f: Function, lanes: int) -> None:
+    kind, data = vector(I32, lanes), f.argument("data")
+    with f.up_to(f.argument("rounds"), [zero(kind)] * READS) as each:
+        start = f.and_(each.index, constant(I64, _PLACES - 1))
+        places = [f.add(start, constant(I64, step)) for step in range(READS)]
+        found = [f.splat(f.load(I32, f.offset(data, place, I32), 4), lanes) for place in places]
+        each.advance(*(f.or_(old, new) for old, new in zip(each.carried, found, strict=True)))
+    _leave_bits(f, each.results)
+
+
 def _gather(f: Function, lanes: int) -> None:
     kind, data, every = vector(I32, lanes), f.argument("data"), booleans([True] * lanes)
     with f.up_to(f.argument("rounds"), [zero(kind)] * GATHERS) as each:
@@ -118,6 +128,7 @@ PROBES: dict[str, Body] = {
     "divide": _divide,
     "read": _read,
     "apart": _apart,
+    "broadcast": _broadcast,
     "gather": _gather,
 }
 

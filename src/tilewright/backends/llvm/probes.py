@@ -55,6 +55,7 @@ def measured(machine: Machine) -> Timings:
         latency = _least(lambda: run["chain"](_STEPS, base, 0)) / _STEPS
         division = _least(lambda: run["divide"](_STEPS // 8, base, 0)) / (loops // 8)
         gathered = _least(lambda: run["gather"](_STEPS // 8, base, 0)) / (_STEPS // 8 * GATHERS * lanes)
+        broadcast = _least(lambda: run["broadcast"](_STEPS, base, 0)) / (_STEPS * READS)
         expensive = _exponential(base, lanes, scales=machine.vector_bits == _AVX512_BITS)
         found = dict.fromkeys(Level, 0.0)
         for level, size in sizes.items():
@@ -75,6 +76,7 @@ def measured(machine: Machine) -> Timings:
         levels=levels,
         gathered_lane=preferred(gathered),
         latency=preferred(latency),
+        broadcast=preferred(broadcast),
         apart=preferred(apart - found[Level.L2]) or typical.apart,
     )
 

@@ -12,13 +12,14 @@ from tilewright.core.machine import Level, Machine
 __all__ = ["Blocks", "Lines", "Product", "Terms", "price"]
 
 _PAGE = 4096
-_KIND = 800  # multiply-adds that the first tile of each size takes, since its code is fetched
+_KIND = 1600  # multiply-adds that the first tile of each size takes, since its code is fetched
 _CALL = 16  # multiply-adds that a register tile takes beside its own: a call, and a pipe that fills and runs empty
-_HIDDEN = 0.04  # of a vector that is read again from a cache: the rest of the time goes by beneath arithmetic
+_AGAIN = (0.0, 0.01, 0.04, 1.0)  # by level, of a vector of B that is read again: the rest goes by beneath arithmetic
 _TURNING = 0.25  # of being apart, where rows of A come to the ends of their lines together
 _STREAMS = 12  # runs of lines that are fetched ahead at once; of twice as many none is
 _WAITED = (0.0, 0.1, 0.4, 1.0)  # by level, of what a line of A takes: how much does not go by beneath arithmetic
 _IN_FLIGHT = 32  # vectors that may be on their way from memory while others are multiplied
+_MISSES = 48  # lines that a core waits for at once
 _BENEATH = 0.8  # of arithmetic then goes on beneath them
 _AHEAD = 8  # register tiles over a panel, between which the next one is copied
 _WRITTEN = 2  # a line that is written is brought first, and carried back
@@ -164,12 +165,12 @@ class _Pricing:
         """One k of a register tile: multiply-adds, or loads where they take longer, or the wait for the sums."""
         times = self.times
         work = rows * vectors * share + self.p.a.converted * rows + self.p.b.converted * vectors
-        loads = (vectors + rows / 2) * times.levels[Level.L1]
+        loads = vectors * times.levels[Level.L1] + rows * times.broadcast
         return max(work * times.arithmetic, loads, times.latency)
 
     def _a(self) -> float:
-        """Each panel of B meets all rows of a block. Rows that share a set of the first cache throw each other out before
-        a line is used up; rows that begin anew in each block of k are not fetched ahead.
+        """Each panel of B meets all rows of a block. Rows that share a set of the first cache throw each other out
+        before a line is used up; rows that begin anew in each block of k are not fetched ahead.
         """
         p, machine, times = self.p, self.machine, self.times
         vectors = p.rows * p.depth / p.lanes
@@ -207,18 +208,20 @@ class _Pricing:
         if self.blocks.packed:
             whole = panel if self.row_block >= p.rows else self.k * p.columns * p.itemsize
             rounds = -(-p.rows // max(self.row_block, 1))
-            levels = times.levels[machine.level_of(panel)], times.levels[machine.level_of(whole)]
-            return vectors * _HIDDEN * ((passes - rounds) * levels[0] + rounds * levels[1])
+            levels = machine.level_of(panel), machine.level_of(whole)
+            first, again = (_AGAIN[level] * times.levels[level] for level in reversed(levels))
+            return vectors * (rounds * first + (passes - rounds) * again)
         gathers = p.lanes * times.gathered_lane if p.b.across else 0.0
         share = min(self.blocks.vectors * p.b.places(machine.cache_line) * machine.cache_line / _PAGE, 1.0)
         near = machine.level_of(panel / share)
-        unseen = _unseen(self.k) * p.b.apart * times.apart
-        again = times.levels[near] + (unseen if near > Level.L1 else 0.0)
-        first = times.levels[self.far] + unseen if self.far > Level.L2 else again * _HIDDEN
+        at_once = self.k * self.blocks.vectors
+        unseen = max(_unseen(self.k), 1 - _MISSES / max(at_once, _MISSES)) * p.b.apart * times.apart
+        again = _AGAIN[near] * (times.levels[near] + unseen)
+        first = times.levels[self.far] + unseen if self.far > Level.L2 else again
         if self.far == Level.MEMORY:
-            beneath = _BENEATH * min(1.0, _IN_FLIGHT / (self.k * self.blocks.vectors))
+            beneath = _BENEATH * _IN_FLIGHT / (_IN_FLIGHT + at_once)
             first -= min(first, work / vectors) * beneath
-        return vectors * (first + (passes - 1) * again * _HIDDEN + passes * gathers)
+        return vectors * (first + (passes - 1) * again + passes * gathers)
 
     def _c(self) -> float:
         """Sums are brought and carried back for each block of k."""

@@ -26,7 +26,7 @@ from tilewright.core.machine import Machine
 from tilewright.ir.location import span_of
 from tilewright.ir.ops.access import LoadOp, StoreOp
 from tilewright.ir.ops.tiles import ConstantOp, MmaOp
-from tilewright.ir.types import DimAttr, dtype_of, element_of, is_tile, space_of, view_type
+from tilewright.ir.types import DimAttr, dtype_of, element_of, space_of, view_type
 
 __all__ = ["Demands", "Outcome", "Roles", "blocked", "plan_contraction", "roles_of"]
 

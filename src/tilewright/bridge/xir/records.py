@@ -143,7 +143,8 @@ class NestPlan:
 @dataclass(frozen=True, slots=True)
 class Fill:
     """An operand of a product that is computed while its panels are packed; `turned`: in vectors along k, which squares
-    turn; `lanes` of one vector of columns (of A: rows). `prices` are those of a buffer, or of reading it in place, and of this.
+    turn; `lanes` of one vector of columns (of A: rows). `prices` are those of a buffer, or of reading it in place, and
+    of this.
     """
 
     turned: bool
