@@ -12,15 +12,17 @@ from tilewright.core.machine import Level, Machine
 __all__ = ["Blocks", "Lines", "Product", "Terms", "price"]
 
 _PAGE = 4096
+# What no figure of a machine says, fitted to products of many shapes on Zen 4 cores:
 _KIND = 1600  # multiply-adds that the first tile of each size takes, since its code is fetched
 _CALL = 16  # multiply-adds that a register tile takes beside its own: a call, and a pipe that fills and runs empty
 _AGAIN = (0.0, 0.01, 0.04, 1.0)  # by level, of a vector of B that is read again: the rest goes by beneath arithmetic
+_WAITED = (0.0, 0.1, 0.4, 1.0)  # the same of a line of A
 _TURNING = 0.25  # of being apart, where rows of A come to the ends of their lines together
 _STREAMS = 12  # runs of lines that are fetched ahead at once; of twice as many none is
-_WAITED = (0.0, 0.1, 0.4, 1.0)  # by level, of what a line of A takes: how much does not go by beneath arithmetic
-_IN_FLIGHT = 32  # vectors that may be on their way from memory while others are multiplied
 _MISSES = 48  # lines that a core waits for at once
-_BENEATH = 0.8  # of arithmetic then goes on beneath them
+_IN_FLIGHT = 32  # vectors on their way from memory beneath which as much arithmetic goes on as not
+_BENEATH = 0.8  # the most of it that does
+# What the code does:
 _AHEAD = 8  # register tiles over a panel, between which the next one is copied
 _WRITTEN = 2  # a line that is written is brought first, and carried back
 
@@ -112,7 +114,9 @@ class Terms:
 
 
 def price(product: Product, blocks: Blocks, machine: Machine) -> Terms:
-    """The terms of a product in these blocks."""
+    """The terms of a product in these blocks; nothing where there is nothing to multiply."""
+    if not product.rows * product.columns * product.depth:
+        return Terms(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     return _Pricing(product, blocks, machine).terms()
 
 
@@ -123,13 +127,15 @@ class _Pricing:
         self.p, self.blocks, self.machine, self.times = product, blocks, machine, machine.timings
         self.packs_a = blocks.packed == 2 or product.a_panels
         self.k = blocks.k or product.depth
-        self.k_blocks = -(-product.depth // max(self.k, 1))
+        self.k_blocks = -(-product.depth // self.k)
         self.row_block = blocks.row_block if 0 < blocks.row_block < product.rows else product.rows
         self.width = blocks.vectors * product.lanes
         self.panels = -(-product.columns // self.width)
         self.heights = self._heights()
         self.row_tiles = sum(count for _, count in self.heights)
         self.far = machine.level_of(product.size)
+        line = product.lanes * product.itemsize / machine.cache_line
+        self.apart = machine.timings.apart * min(line, 1.0)  # of a vector: only the first of a line comes from afar
 
     def terms(self) -> Terms:
         arithmetic = self.p.depth * sum(
@@ -144,7 +150,7 @@ class _Pricing:
     def _heights(self) -> list[tuple[int, int]]:
         """Rows of a register tile, and how many have so many."""
         found: dict[int, int] = {}
-        count, rest = divmod(self.p.rows, self.row_block) if self.row_block else (0, 0)
+        count, rest = divmod(self.p.rows, self.row_block)
         for size, times in ((self.row_block, count), (rest, 1)):
             full, last = divmod(size, self.blocks.rows)
             for height, number in ((self.blocks.rows, full), (last, int(last > 0))):
@@ -178,14 +184,14 @@ class _Pricing:
         if self.packs_a:
             return (self.panels - 1) * vectors * self._near_a(size, 0.0)
         first = vectors * times.levels[self.far]
-        again = self._near_a(size, times.apart * p.a.apart)
+        again = self._near_a(size, self.apart * p.a.apart)
         height = min(self.blocks.rows, self.row_block)
         if p.a.across:
-            lines = self.row_tiles * p.depth * (1.0 if p.lanes % max(height, 1) == 0 else 1 + (height - 1) / p.lanes)
+            lines = self.row_tiles * p.depth * (1.0 if p.lanes % height == 0 else 1 + (height - 1) / p.lanes)
             return first + (self.panels - 1) * lines * again
         begun = self.k_blocks * p.rows * self.panels * times.apart * p.a.apart * (size > machine.l1_bytes)
         in_one_set = -(-height // p.a.places(machine.cache_line))
-        lost = min(max(2 * (1 - machine.l1_bytes / _PAGE / max(in_one_set, 1)), 0.0), 1.0)
+        lost = min(max(2 * (1 - machine.l1_bytes / _PAGE / in_one_set), 0.0), 1.0)
         missed = lost * p.rows * p.depth * self.panels * (times.levels[Level.L2] - times.levels[Level.L1])
         return first + (self.panels - 1) * vectors * again + begun + missed
 
@@ -207,7 +213,7 @@ class _Pricing:
         passes = self.row_tiles
         if self.blocks.packed:
             whole = panel if self.row_block >= p.rows else self.k * p.columns * p.itemsize
-            rounds = -(-p.rows // max(self.row_block, 1))
+            rounds = -(-p.rows // self.row_block)
             levels = machine.level_of(panel), machine.level_of(whole)
             first, again = (_AGAIN[level] * times.levels[level] for level in reversed(levels))
             return vectors * (rounds * first + (passes - rounds) * again)
@@ -215,7 +221,7 @@ class _Pricing:
         share = min(self.blocks.vectors * p.b.places(machine.cache_line) * machine.cache_line / _PAGE, 1.0)
         near = machine.level_of(panel / share)
         at_once = self.k * self.blocks.vectors
-        unseen = max(_unseen(self.k), 1 - _MISSES / max(at_once, _MISSES)) * p.b.apart * times.apart
+        unseen = max(_unseen(self.k), 1 - _MISSES / max(at_once, _MISSES)) * p.b.apart * self.apart
         again = _AGAIN[near] * (times.levels[near] + unseen)
         first = times.levels[self.far] + unseen if self.far > Level.L2 else again
         if self.far == Level.MEMORY:
@@ -227,7 +233,7 @@ class _Pricing:
         """Sums are brought and carried back for each block of k."""
         p, times = self.p, self.times
         level = self.machine.level_of(p.rows * p.columns * p.itemsize)
-        apart = times.apart * p.c.apart * _unseen(self.row_block) if level > Level.L1 else 0.0
+        apart = self.apart * p.c.apart * _unseen(self.row_block) if level > Level.L1 else 0.0
         return self.k_blocks * p.rows * -(-p.columns // p.lanes) * (2 * times.levels[level] + apart)
 
     def _copies(self) -> float:
@@ -235,7 +241,7 @@ class _Pricing:
         copies = 0.0
         if blocks.packed:
             one_by_one = self.row_block >= p.rows
-            ahead = one_by_one and p.rows >= _AHEAD * blocks.rows and self.panels > 1
+            ahead = one_by_one and not p.b_panels and p.rows >= _AHEAD * blocks.rows and self.panels > 1
             held = self.k * (self.width * (2 if ahead else 1) if one_by_one else p.columns)
             vectors = p.depth * self.panels * blocks.vectors
             copies += vectors * self._copied(p.b, p.lanes, held * p.itemsize, ahead=ahead)
@@ -249,7 +255,7 @@ class _Pricing:
     def _copied(self, lines: Lines, lanes: int, held: int, *, ahead: bool) -> float:
         """A vector of a panel: read, turned where it lies across, and written."""
         times, level = self.times, self.machine.level_of(held)
-        read = times.levels[self.far] + (0.0 if ahead else times.apart * lines.apart)
+        read = times.levels[self.far] + (0.0 if ahead else self.apart * lines.apart)
         turning = log2(lanes) * times.arithmetic if lines.across else 0.0
         written = times.levels[level] * (_WRITTEN if level > Level.L1 else 1)
         return read + turning + written + 2 * times.arithmetic
