@@ -97,7 +97,7 @@ class XirOptions:
     of `RETILING`.
 
     Products: `packing` says how operands are read. `k_block` is how long a block of the contracted axis is, and
-    `row_block` how many rows go between two passes over the operand with the lanes (both 0 for the rule; what is no
+    `row_block` how many rows go between two passes over the operand with the lanes (both 0 for the cheapest; what is no
     longer than a block is one). `register_tile` is rows (1..32) and vectors (1..16), which must fit the vector
     registers. All four need lanes along tile axes. `sharing` has panels of an operand packed once by a launch of its
     own, for all programs that read them; None: where the machine's figures say that it is cheaper.

@@ -15,14 +15,15 @@ TILE = Blocks(8, 2, 0, 0, 0)
 PANELS = replace(TILE, packed=1)
 
 
-def square(n: int, **lies: Lines) -> Product:
+def square(n: int, *, b: Lines | None = None) -> Product:
     """n x n x n in rows side by side."""
-    return product(n, n, n, **lies)
+    return product(n, n, n, b=b)
 
 
-def product(m: int, n: int, k: int, **lies: Lines) -> Product:
-    found = {"a": Lines(4 * k), "b": Lines(4 * n), "c": Lines(4 * n), **lies}
-    return Product(m, n, k, lanes=16, itemsize=4, **found)
+def product(
+    m: int, n: int, k: int, *, a: Lines | None = None, b: Lines | None = None, c: Lines | None = None
+) -> Product:
+    return Product(m, n, k, 16, 4, a or Lines(4 * k), b or Lines(4 * n), c or Lines(4 * n))
 
 
 def terms(shape: Product, blocks: Blocks = TILE, machine: Machine = ROUND) -> Terms:
