@@ -42,7 +42,7 @@ class Timings:
 
     arithmetic:    a fused multiply-add, while many are under way.
     division:      a division; a root counts the same.
-    expensive:     an exponential; other functions count the same.
+    expensive:     an exponential; other functions count as so many of them.
     levels:        a vector that is loaded or stored, by where it lies: the three caches, then memory.
     gathered_lane: an element that is loaded apart.
     latency:       from one multiply-add to the next that needs its result.

@@ -457,7 +457,8 @@ def _cached(nest: NestPlan) -> str:
     """How a store treats the caches. What fits them needs no word."""
     if nest.caching is None or nest.caching is Caching.SMALL:
         return ""
-    return f", {'' if nest.streaming else 'through the caches because '}{nest.caching.value}"
+    prices = f" ({nest.store_prices})" if nest.store_prices is not None else ""
+    return f", {'' if nest.streaming else 'through the caches because '}{nest.caching.value}{prices}"
 
 
 def _turned(space: _Space, nest: NestPlan) -> Iterator[str]:

@@ -19,6 +19,7 @@ __all__ = [
     "Place",
     "Shared",
     "Storage",
+    "StorePrices",
     "TurnedRead",
     "Unturned",
     "stage_of",
@@ -104,6 +105,19 @@ class Caching(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class StorePrices:
+    """What a vector of results takes through the caches, and past them, with what is computed and read for it, in
+    nanoseconds.
+    """
+
+    through: float
+    past: float
+
+    def __str__(self) -> str:
+        return f"{self.past:.3g} ns a vector past the caches, {self.through:.3g} through them"
+
+
+@dataclass(frozen=True, slots=True)
 class TurnedRead:
     """A tile that is loaded along the dimension across the lanes and turned: its number, and the dimension of the nest
     that each of its axes moves with (None: it stays at 0).
@@ -117,10 +131,10 @@ class TurnedRead:
 class NestPlan:
     """One loop nest: axes from outermost to innermost.
 
-    `lane` is the vectorised dimension; `fold` says that lanes are folded, `caching` how a store treats the caches. A
-    fold along other dimensions is computed for `copies` neighbouring vectors at once. With an `across` the two
-    innermost dimensions go in squares, and the tiles in `turned` are read along it. Without one, `refused` says why
-    those in `turned` are gathered.
+    `lane` is the vectorised dimension; `fold` says that lanes are folded, `caching` how a store treats the caches, and
+    `store_prices` by what prices, where both could be. A fold along other dimensions is computed for `copies`
+    neighbouring vectors at once. With an `across` the two innermost dimensions go in squares, and the tiles in `turned`
+    are read along it. Without one, `refused` says why those in `turned` are gathered.
     """
 
     what: str
@@ -129,6 +143,7 @@ class NestPlan:
     width: int
     fold: bool = False
     caching: Caching | None = None
+    store_prices: StorePrices | None = None
     copies: int = 1
     across: int | None = None
     turned: tuple[TurnedRead, ...] = ()
