@@ -91,24 +91,22 @@ def cheapest(product: Product, machine: Machine, options: XirOptions, bounds: Bo
     Raises ValueError where the caller fixed what cannot be.
     """
     ways = list(ways_of(product, machine, options))
-    legal: dict[Family, Way] = {}
+    legal: list[Way] = []
     refused: dict[str, int] = {}
     for blocks in ways:
         reason = _why_not(product, blocks, options, bounds)
-        if reason is not None:
+        if reason is None:
+            legal.append(Way(blocks, _family(product, blocks), price(product, blocks, machine)))
+        else:
             refused[reason] = refused.get(reason, 0) + 1
-            continue
-        way = Way(blocks, _family(product, blocks), price(product, blocks, machine))
-        known = legal.get(way.family)
-        if known is None or way.terms.total < known.terms.total:
-            legal[way.family] = way
+    if not legal and options.max_scratch_bytes < _BOUNDLESS:
+        return cheapest(product, machine, replace(options, max_scratch_bytes=_BOUNDLESS), bounds)
     if not legal:
-        if options.max_scratch_bytes < _BOUNDLESS:
-            return cheapest(product, machine, replace(options, max_scratch_bytes=_BOUNDLESS), bounds)
         raise ValueError(next(iter(refused)))
-    chosen = min(legal.values(), key=lambda way: way.terms.total)
-    others = sorted((way for way in legal.values() if way is not chosen), key=lambda way: way.terms.total)
-    return Search(chosen, tuple(others), tuple(refused.items()), len(ways))
+    ranked = sorted(legal, key=lambda way: way.terms.total)  # stable: of equals the first
+    best = {way.family: way for way in reversed(ranked)}
+    others = [way for way in ranked[1:] if way is best[way.family] and way.family is not ranked[0].family]
+    return Search(ranked[0], tuple(others), tuple(refused.items()), len(ways))
 
 
 # ---- the space

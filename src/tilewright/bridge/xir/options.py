@@ -87,8 +87,9 @@ class XirOptions:
     cannot hold for a construct that there is, planning raises PlanError (TW427) with the reason.
 
     `lanes` and `root_axis_order` (axis labels, outermost first, all of them) are searched when empty. `block_size` is
-    the exact number of programs a task runs, 0 to search. `max_candidates` bounds the search, which is never
-    truncated: a larger space is an error. `fold_partials` (1..16) is how many accumulators a regrouped fold uses.
+    the exact number of programs a task runs, 0 to search. `max_candidates` bounds the search, and that of each product,
+    which are never truncated: a larger space is an error. `fold_partials` (1..16) is how many accumulators a regrouped
+    fold uses.
     `max_scratch_bytes` bounds the scratch of one worker, `max_shared_bytes` the panels that all programs share;
     `max_operations` the emitted operations of a module.
 
