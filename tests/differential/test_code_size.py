@@ -1,5 +1,6 @@
 """Tiles are loops, not expansions: the code of a kernel does not grow with its tiles."""
 
+from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -9,7 +10,7 @@ from examples.gallery.elementwise import bias_gelu_residual
 from examples.gallery.gemm import gemm
 from examples.gallery.rows import softmax
 from tilewright.bridge.xir.lower.kernel import lower
-from tilewright.bridge.xir.options import PROGRAM, Program, Use, XirOptions
+from tilewright.bridge.xir.options import PROGRAM, Packing, Program, Use, XirOptions
 from tilewright.bridge.xir.plan import plan
 from tilewright.core.machine import GENERIC_AVX512
 from tilewright.ir.kernel import Kernel
@@ -34,12 +35,21 @@ def kernel_of(name: str, size: int) -> Kernel:
             return attention.capture(*[tensor_shape(2, whole, 64)] * 4, bq=size, bk=size, causal=True)
 
 
-def operations(kernel: Kernel, lanes: Program | None, recompute: Use | None, fusion: Use | None = Use.NEVER) -> int:
-    """Where operands lie is fixed: rows that are few stay in buffers, and many go into panels."""
-    options = XirOptions(lanes=lanes, recompute=recompute, fusion=fusion, max_scratch_bytes=1 << 30)
+def operations(kernel: Kernel, options: XirOptions) -> int:
+    """Of all functions."""
     module = lower(kernel, plan(kernel, GENERIC_AVX512, options, threads=2)).module
     run_pipeline(module, CPU_PIPELINE)
     return sum(1 for _ in module.walk())
+
+
+def options(recompute: Use | None, fusion: Use | None, packing: Packing) -> XirOptions:
+    """Where operands lie is fixed, and how products are blocked: larger ones may be worth panels, and tiles that leave
+    edges.
+    """
+    scratch = 1 << 30
+    return XirOptions(
+        recompute=recompute, fusion=fusion, packing=packing, register_tile=(8, 2), max_scratch_bytes=scratch
+    )
 
 
 NAMES, LANES, PLACES = ("gemm", "softmax", "bias_gelu_residual", "attention"), (None, PROGRAM), (None, *Use)
@@ -51,7 +61,10 @@ OTHER_PLACES = ("attention", PROGRAM, None)  # small rows are recomputed and lar
 )
 def test_larger_tiles_are_no_more_code(name: str, lanes: Program | None, recompute: Use | None) -> None:
     """Blocks of a cache and their edges may differ by a few operations; 64 times the elements may not."""
-    small, large = (operations(kernel_of(name, size), lanes, recompute) for size in (64, 512))
+    fixed = options(recompute, Use.NEVER, Packing.IN_PLACE)
+    if lanes is not None:
+        fixed = replace(fixed, lanes=lanes, packing=None, register_tile=None)
+    small, large = (operations(kernel_of(name, size), fixed) for size in (64, 512))
     assert large < 1.1 * small
     assert large < FUNCTION_OPERATIONS
 
@@ -62,9 +75,15 @@ def test_larger_tiles_are_no_more_code(name: str, lanes: Program | None, recompu
 def test_larger_tiles_are_no_more_code_with_operands_in_panels(
     sizes: tuple[int, int], fusion: Use | None, recompute: Use | None
 ) -> None:
-    """384 columns are whole panels of three vectors as 128 are of two, and 1024 have an edge as 256 have: it has code
-    of its own.
-    """
-    small, large = (operations(kernel_of("attention", size), None, recompute, fusion) for size in sizes)
+    fixed = options(recompute, fusion, Packing.ONE)
+    small, large = (operations(kernel_of("attention", size), fixed) for size in sizes)
     assert large < 1.1 * small
+    assert large < FUNCTION_OPERATIONS
+
+
+@pytest.mark.parametrize("name", ["gemm", "attention"])
+def test_panels_and_edges_of_a_plan_are_a_few_functions(name: str) -> None:
+    """What an open plan adds for a large product: a copy, and tiles at two edges."""
+    small, large = (operations(kernel_of(name, size), XirOptions(max_scratch_bytes=1 << 30)) for size in (64, 512))
+    assert large < 3 * small
     assert large < FUNCTION_OPERATIONS

@@ -42,9 +42,12 @@ class Timings:
 
     arithmetic:    a fused multiply-add, while many are under way.
     division:      a division; a root counts the same.
-    expensive:     an exponential; other functions count the same.
+    expensive:     an exponential; other functions count as so many of them.
     levels:        a vector that is loaded or stored, by where it lies: the three caches, then memory.
     gathered_lane: an element that is loaded apart.
+    latency:       from one multiply-add to the next that needs its result.
+    broadcast:     an element that is loaded into all lanes.
+    apart:         what a vector takes longer that lies in another page than the one before.
     task:          handing out one task of a launch.
     wake:          until a sleeping worker works.
     source:        where the figures come from, for a reader.
@@ -57,14 +60,18 @@ class Timings:
     gathered_lane: float
     task: float = 40.0
     wake: float = 10_000.0
+    latency: float = 1.2
+    broadcast: float = 0.16
+    apart: float = 2.0
     source: str = "typical figures"
 
     def __str__(self) -> str:
         places = ", ".join(f"{level} {figure:.3g}" for level, figure in zip(Level, self.levels, strict=True))
         return (
-            f"multiply-add {self.arithmetic:.3g}, division {self.division:.3g}, exponential {self.expensive:.3g},"
-            f" vector from {places}, gathered element {self.gathered_lane:.3g}, task {self.task:.3g},"
-            f" waking {self.wake:.6g} ns ({self.source})"
+            f"multiply-add {self.arithmetic:.3g}, chained {self.latency:.3g}, division {self.division:.3g},"
+            f" exponential {self.expensive:.3g}, vector from {places}, in another page {self.apart:.3g} more,"
+            f" broadcast element {self.broadcast:.3g}, gathered element {self.gathered_lane:.3g},"
+            f" task {self.task:.3g}, waking {self.wake:.6g} ns ({self.source})"
         )
 
 

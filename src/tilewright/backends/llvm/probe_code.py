@@ -16,6 +16,7 @@ __all__ = ["CHAINS", "EXPONENTIAL", "GATHERS", "PROBES", "READS", "exponential_t
 CHAINS = 16  # operations under way at once
 READS = 8  # vectors read in one turn
 GATHERS = 4
+PAGE = 4096  # bytes
 EXPONENTIAL = (64, 64)  # vectors, and how often
 _APART = 5  # elements between the lanes of a gather
 _PLACES = 256  # that a gather begins at
@@ -42,6 +43,13 @@ def _multiply_add(f: Function, lanes: int) -> None:
     _leave(f, each.results)
 
 
+def _chain(f: Function, lanes: int) -> None:
+    x = f.load(vector(FLOAT, lanes), f.argument("data"), _ALIGNED)
+    with f.up_to(f.argument("rounds"), [x]) as each:
+        each.advance(f.fma(x, x, each.carried[0]))
+    _leave(f, each.results)
+
+
 def _divide(f: Function, lanes: int) -> None:
     x = f.load(vector(FLOAT, lanes), f.argument("data"), _ALIGNED)
     with f.up_to(f.argument("rounds"), [x] * CHAINS) as each:
@@ -57,10 +65,33 @@ def _read(f: Function, lanes: int) -> None:
             found = [f.load(kind, f.offset(data, place, kind), _ALIGNED) for place in places]
             each.advance(*(f.or_(old, new) for old, new in zip(each.carried, found, strict=True)))
         again.advance(*each.results)
-    total = again.results[0]
-    for other in again.results[1:]:
-        total = f.or_(total, other)
-    f.store(total, f.argument("data"), _ALIGNED)
+    _leave_bits(f, again.results)
+
+
+def _apart(f: Function, lanes: int) -> None:
+    """The same as reading, but a vector of each page before the second of any. `vectors` are whole pages."""
+    kind, data, page = vector(I32, lanes), f.argument("data"), PAGE // (4 * lanes)
+    with f.up_to(f.argument("rounds"), [zero(kind)] * READS) as again:
+        with f.loop(constant(I64, 0), constant(I64, page), constant(I64, 1), again.carried) as column:
+            end, step = f.argument("vectors"), constant(I64, READS * page)
+            with f.loop(constant(I64, 0), end, step, column.carried) as each:
+                first = f.add(each.index, column.index)
+                places = [f.add(first, constant(I64, turn * page)) for turn in range(READS)]
+                found = [f.load(kind, f.offset(data, place, kind), _ALIGNED) for place in places]
+                each.advance(*(f.or_(old, new) for old, new in zip(each.carried, found, strict=True)))
+            column.advance(*each.results)
+        again.advance(*column.results)
+    _leave_bits(f, again.results)
+
+
+def _broadcast(f: Function, lanes: int) -> None:
+    kind, data = vector(I32, lanes), f.argument("data")
+    with f.up_to(f.argument("rounds"), [zero(kind)] * READS) as each:
+        start = f.and_(each.index, constant(I64, _PLACES - 1))
+        places = [f.add(start, constant(I64, step)) for step in range(READS)]
+        found = [f.splat(f.load(I32, f.offset(data, place, I32), 4), lanes) for place in places]
+        each.advance(*(f.or_(old, new) for old, new in zip(each.carried, found, strict=True)))
+    _leave_bits(f, each.results)
 
 
 def _gather(f: Function, lanes: int) -> None:
@@ -84,7 +115,22 @@ def _leave(f: Function, results: Sequence[Value]) -> None:
     f.store(total, f.argument("data"), _ALIGNED)
 
 
-PROBES: dict[str, Body] = {"multiply_add": _multiply_add, "divide": _divide, "read": _read, "gather": _gather}
+def _leave_bits(f: Function, results: Sequence[Value]) -> None:
+    total = results[0]
+    for other in results[1:]:
+        total = f.or_(total, other)
+    f.store(total, f.argument("data"), _ALIGNED)
+
+
+PROBES: dict[str, Body] = {
+    "multiply_add": _multiply_add,
+    "chain": _chain,
+    "divide": _divide,
+    "read": _read,
+    "apart": _apart,
+    "broadcast": _broadcast,
+    "gather": _gather,
+}
 
 
 def exponential_text(lanes: int, vectors: int, rounds: int) -> str:

@@ -14,6 +14,7 @@ from tilewright.backends.llvm.probe_code import (
     CHAINS,
     EXPONENTIAL,
     GATHERS,
+    PAGE,
     PROBES,
     READS,
     exponential_text,
@@ -51,8 +52,10 @@ def measured(machine: Machine) -> Timings:
         _fill(base, max(sizes.values()), vector_bytes)
         loops = CHAINS * _STEPS
         arithmetic = _least(lambda: run["multiply_add"](_STEPS, base, 0)) / loops
+        latency = _least(lambda: run["chain"](_STEPS, base, 0)) / _STEPS
         division = _least(lambda: run["divide"](_STEPS // 8, base, 0)) / (loops // 8)
         gathered = _least(lambda: run["gather"](_STEPS // 8, base, 0)) / (_STEPS // 8 * GATHERS * lanes)
+        broadcast = _least(lambda: run["broadcast"](_STEPS, base, 0)) / (_STEPS * READS)
         expensive = _exponential(base, lanes, scales=machine.vector_bits == _AVX512_BITS)
         found = dict.fromkeys(Level, 0.0)
         for level, size in sizes.items():
@@ -60,6 +63,9 @@ def measured(machine: Machine) -> Timings:
             rounds = max(1, _BYTES_READ // size)
             least = _least(lambda v=vectors, r=rounds: run["read"](r, base, v), _ROUNDS_OF_READS)
             found[level] = least / (vectors * rounds)
+        pages = sizes[Level.L2] // PAGE // READS * READS
+        vectors, rounds = pages * PAGE // vector_bytes, max(1, _BYTES_READ // sizes[Level.L2])
+        apart = _least(lambda: run["apart"](rounds, base, vectors), _ROUNDS_OF_READS) / (max(vectors, 1) * rounds)
     code.close()
     levels = _rising([found[level] or typical.levels[level] for level in Level])
     return replace(
@@ -69,6 +75,9 @@ def measured(machine: Machine) -> Timings:
         expensive=preferred(expensive),
         levels=levels,
         gathered_lane=preferred(gathered),
+        latency=preferred(latency),
+        broadcast=preferred(broadcast),
+        apart=preferred(apart - found[Level.L2]) or typical.apart,
     )
 
 

@@ -22,7 +22,9 @@ from tilewright.core.machine import Machine, Timings
 
 __all__ = ["kept_timings", "timings_path"]
 
-_FIGURES = ("arithmetic", "division", "expensive", "gathered_lane", "task", "wake")
+_FIGURES = (
+    "arithmetic", "division", "expensive", "gathered_lane", "task", "wake", "latency", "broadcast", "apart"
+)  # fmt: skip
 
 
 def kept_timings(machine: Machine, folder: Path | None = None) -> Timings:

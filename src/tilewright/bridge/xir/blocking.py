@@ -1,100 +1,155 @@
-"""Where the operands of a product lie while it is computed, and in which blocks: one of a few ways.
+"""Which blocks a product is computed in: every way of a small space is priced, and the cheapest legal one is taken.
 
-A way is taken by what the caches hold. Each says in words why a product does not go it, so that a plan can tell why it
-is the way it is, and what it is not.
+The space: register tiles that suit the vector registers, blocks of k, blocks of rows, and which operands lie in panels.
+What the caller fixed prunes it. Ways that cannot be are kept with the reason, those that lost with their price.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import Enum
 
+from tilewright.bridge.xir.block_prices import Blocks, Product, Terms, price
+from tilewright.bridge.xir.options import XirOptions
 from tilewright.core.machine import Machine
 
-__all__ = ["LONGEST_BLOCK", "ROWS", "ROW_BLOCK", "Blocks", "Matrices", "even_split", "way_of"]
+__all__ = ["LONGEST_BLOCK", "Bounds", "Family", "Search", "Way", "cheapest", "even_split", "tiles_of", "ways_of"]
 
-LONGEST_BLOCK = 512  # of k
-ROW_BLOCK = 192
-_SKINNY = 64  # rows; a B beyond the caches then counts for more than the arithmetic
-_STREAMED = 20  # rows up to which B is read once as it lies; with more of them panels pay
-_STREAM_K_BLOCK = 16
-_VECTOR_ROWS = 2  # rows up to which a few streams of long rows of B are best
-_VECTOR_K_BLOCK = 8
-_VECTOR_COLUMNS = 4  # vectors
-ROWS = 8  # of a register tile of several vectors
-_PANEL_COLUMNS = 256  # columns from which panels of three vectors leave little of the last one empty
+LONGEST_BLOCK = 512  # of k, in a short split; a long one is twice as long
+_ROW_BLOCK = 192
+_FEW_LINES = (16, 8)  # of B at a time
+_TILES = ((8, 2), (8, 3), (6, 4), (12, 2), (14, 1), (4, 6), (2, 8))  # rows and vectors, for 32 registers
+_SMALL_TILES = ((6, 2), (4, 3), (8, 1), (14, 1), (2, 4))  # for 16
+_BOUNDLESS = 1 << 62
+_LEAST_ROWS = 6  # of a tile, where there are so many
 
 
-@dataclass(frozen=True, slots=True)
-class Blocks:
-    """Length of a block of k (0: all), rows between two passes over B (0: all), how many operands lie in panels."""
+class Family(Enum):
+    """How a way treats the operands."""
 
-    k: int
-    rows: int
-    packed: int
-
-    def tile(self, tile: tuple[int, int, int], columns: int, machine: Machine) -> tuple[int, int, int]:
-        """The register tile for these blocks: three vectors of panels, rows that vectors fill, few streams of B."""
-        rows, vectors, lanes = tile
-        if self.packed == 2:
-            rows = min(rows, ROWS)
-        if self.packed and columns >= _PANEL_COLUMNS and rows >= ROWS and machine.vector_registers >= 32:
-            rows, vectors = ROWS, 3
-        if self.k == _VECTOR_K_BLOCK:
-            vectors = min(vectors, _VECTOR_COLUMNS)
-        return rows, vectors, lanes
+    IN_PLACE = "B as it lies"
+    FEW_LINES = "B a few lines at a time"
+    ONE_BY_ONE = "panels of B, made one by one"
+    AT_ONCE = "panels of B, all of a block of k at once"
+    BOTH = "panels of both operands"
 
 
 @dataclass(frozen=True, slots=True)
-class Matrices:
-    """What decides: extents, bytes of an element, the caches, and how the operands lie.
-
-    `apart`: B's columns do not lie side by side, so that it needs panels. `no_panels`: why there can be none of B.
-    `across`: A's rows lie side by side, and k goes from line to line.
+class Bounds:
+    """What limits the ways of one product beside the caller: whether sums may wait where they end between blocks of k;
+    whether they stay in registers over several axes; vectors of how many rows a computed A is packed by (0: it is not).
     """
 
-    rows: int
-    columns: int
-    depth: int
-    itemsize: int
-    second_cache: int
-    apart: bool
-    no_panels: str | None
-    across: bool
-
-    @property
-    def size_of_a(self) -> int:
-        return self.rows * self.depth * self.itemsize
-
-    @property
-    def size_of_b(self) -> int:
-        return self.depth * self.columns * self.itemsize
-
-    @property
-    def long(self) -> int:
-        """The longest even block of k that keeps panels in the caches."""
-        return even_split(self.depth, LONGEST_BLOCK)
+    may_split: bool
+    in_registers: bool = False
+    a_lanes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class _Way:
-    """One way to compute a product. `why`: what speaks for it. `why_not`: what speaks against it, None where nothing
-    does.
+class Way:
+    """One way to compute a product, and its price."""
+
+    blocks: Blocks
+    family: Family
+    terms: Terms
+
+    def __str__(self) -> str:
+        blocks = self.blocks
+        k = f", {blocks.k} of k at a time" if blocks.k else ""
+        rows = f", {blocks.row_block} rows at a time" if blocks.row_block else ""
+        return f"{self.family.value}, {blocks.rows} x {blocks.vectors}{k}{rows}"
+
+    def lost_to(self, other: "Way") -> str:
+        """The price, and the terms in which it is the dearer one."""
+        own, best = self.terms.parts(), other.terms.parts()
+        worst = max(own, key=lambda name: own[name] - best[name])
+        more = own[worst] - best[worst]
+        return f"{self.terms.total:.0f} ns" + (f", {more:.0f} more for {worst}" if more > 0 else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """The way that is taken, the best of each other family, and how many ways cannot be, by reason. `count` of all."""
+
+    chosen: Way
+    others: tuple[Way, ...]
+    rejected: tuple[tuple[str, int], ...]
+    count: int
+
+    def lines(self) -> Iterator[str]:
+        """For a reader: the price, then what it was weighed against."""
+        yield f"{self.chosen.terms}; the cheapest of {self.count} ways: {self.chosen}"
+        for way in self.others:
+            yield f"not {way}: {way.lost_to(self.chosen)}"
+        for reason, count in self.rejected:
+            yield f"{count} rejected: {reason}"
+
+
+def cheapest(product: Product, machine: Machine, options: XirOptions, bounds: Bounds) -> Search:
+    """The legal way with the least price, of equals the first.
+
+    Where no panels fit the scratch, but there must be some, their size counts for nothing: a plan knows all buffers.
+    Raises ValueError where the caller fixed what cannot be.
     """
+    ways = list(ways_of(product, machine, options))
+    legal: list[Way] = []
+    refused: dict[str, int] = {}
+    for blocks in ways:
+        reason = _why_not(product, blocks, options, bounds)
+        if reason is None:
+            legal.append(Way(blocks, _family(product, blocks), price(product, blocks, machine)))
+        else:
+            refused[reason] = refused.get(reason, 0) + 1
+    if not legal and options.max_scratch_bytes < _BOUNDLESS:
+        return cheapest(product, machine, replace(options, max_scratch_bytes=_BOUNDLESS), bounds)
+    if not legal:
+        raise ValueError(next(iter(refused)))
+    ranked = sorted(legal, key=lambda way: way.terms.total)  # stable: of equals the first
+    best = {way.family: way for way in reversed(ranked)}
+    others = [way for way in ranked[1:] if way is best[way.family] and way.family is not ranked[0].family]
+    return Search(ranked[0], tuple(others), tuple(refused.items()), len(ways))
 
-    name: str
-    blocks: Callable[[Matrices], Blocks]
-    why: Callable[[Matrices], str]
-    why_not: Callable[[Matrices], str | None]
+
+# ---- the space
 
 
-def way_of(matrices: Matrices) -> tuple[Blocks, tuple[str, ...]]:
-    """The blocks of the first way that nothing speaks against, and why they are so: what speaks for it, and against
-    those before it.
-    """
-    reasons = [way.why_not(matrices) for way in _WAYS]
-    chosen = reasons.index(None)
-    way = _WAYS[chosen]
-    against = (f"not {other.name}: {reason}" for other, reason in zip(_WAYS[:chosen], reasons, strict=False))
-    return way.blocks(matrices), (f"{way.name}: {way.why(matrices)}", *against)
+def ways_of(product: Product, machine: Machine, options: XirOptions) -> Iterator[Blocks]:
+    """Every way, in the order in which equals are preferred: what needs no panels first, long blocks before short."""
+    tiles = tiles_of(product, machine, options)
+    for packed in range(3) if options.packing is None else (options.packing.value,):
+        for k in _k_blocks(product, machine, options, packed):
+            for row_block in _row_blocks(product, options, packed):
+                for height, vectors in tiles:
+                    yield Blocks(height, vectors, k, row_block, packed)
+
+
+def tiles_of(product: Product, machine: Machine, options: XirOptions) -> list[tuple[int, int]]:
+    """Register tiles, cut to the product: sums, one row of B and a broadcast fit the registers."""
+    if options.register_tile is not None:
+        return [options.register_tile]
+    registers, rows = machine.vector_registers, max(product.rows, 1)
+    needed = max(-(-product.columns // product.lanes), 1)
+    table = _TILES if registers >= 32 else _SMALL_TILES
+    cut = {(min(height, rows), min(vectors, needed)): None for height, vectors in table}
+    return [tile for tile in cut if tile[0] >= min(rows, _LEAST_ROWS)]
+
+
+def _k_blocks(product: Product, machine: Machine, options: XirOptions, packed: int) -> list[int]:
+    depth = product.depth
+    if options.k_block:
+        return [options.k_block if options.k_block < depth else 0]
+    found = dict.fromkeys((0, even_split(depth, 2 * LONGEST_BLOCK), even_split(depth, LONGEST_BLOCK)))
+    if not packed and depth * product.columns * product.itemsize > machine.l2_bytes:
+        found.update(dict.fromkeys(lines for lines in _FEW_LINES if lines < depth))
+    return list(found)
+
+
+def _row_blocks(product: Product, options: XirOptions, packed: int) -> tuple[int, ...]:
+    """Panels of A are those of a block of rows, where there are many."""
+    if options.row_block:
+        return (options.row_block,)
+    if product.rows <= _ROW_BLOCK or not (packed or product.a_panels):
+        return (0,)
+    return (_ROW_BLOCK,) if packed == 2 or product.a_panels else (0, _ROW_BLOCK)
 
 
 def even_split(extent: int, limit: int) -> int:
@@ -105,84 +160,36 @@ def even_split(extent: int, limit: int) -> int:
     return -(-extent // blocks)
 
 
-# ---- what speaks for and against
+def _family(product: Product, blocks: Blocks) -> Family:
+    if blocks.packed == 2:
+        return Family.BOTH
+    if blocks.packed:
+        return Family.AT_ONCE if 0 < blocks.row_block < product.rows else Family.ONE_BY_ONE
+    return Family.FEW_LINES if 0 < blocks.k <= max(_FEW_LINES) else Family.IN_PLACE
 
 
-def _is_skinny(it: Matrices) -> bool:
-    return it.rows <= _SKINNY and not it.apart
+# ---- what cannot be
 
 
-def _not_once(it: Matrices) -> str | None:
-    if it.apart:
-        return "columns of B lie apart"
-    if it.rows > _SKINNY:
-        return f"{it.rows} rows read every element of B"
-    if it.size_of_b <= 2 * it.second_cache:
-        return f"B ({_size(it.size_of_b)}) stays near"
-    if it.rows > _STREAMED and it.no_panels is None:
-        return f"{it.rows} rows are enough to pay for panels"
+def _why_not(product: Product, blocks: Blocks, options: XirOptions, bounds: Bounds) -> str | None:
+    if bounds.in_registers and (blocks.k or blocks.packed):
+        return "blocks and panels: sums stay in registers over all axes, since both operands are near"
+    if blocks.k and not bounds.may_split:
+        return "k in blocks: what follows the product reads where its sums would wait"
+    if product.b_panels and not blocks.packed:
+        return "B as it lies: it is computed while its panels are packed"
+    if bounds.a_lanes and blocks.rows & -blocks.rows != bounds.a_lanes and options.register_tile is None:
+        return f"A is computed into panels by vectors of {bounds.a_lanes} rows"
+    size = _bytes_of_panels(product, blocks)
+    if size > options.max_scratch_bytes:
+        return f"panels of more than max_scratch_bytes = {options.max_scratch_bytes}"
     return None
 
 
-def _not_in_panels_of_few(it: Matrices) -> str | None:
-    if not _is_skinny(it):
-        return "B is read again for many rows"
-    return it.no_panels or (None if it.size_of_b > 2 * it.second_cache else f"B ({_size(it.size_of_b)}) stays near")
-
-
-def _not_both(it: Matrices) -> str | None:
-    if _is_skinny(it):
-        return f"{it.rows} rows read B too seldom"
-    if it.size_of_a <= it.second_cache // 2:
-        return f"A ({_size(it.size_of_a)}) stays near"
-    return it.no_panels or (None if it.across else "k runs along the lines of A")
-
-
-def _not_b(it: Matrices) -> str | None:
-    if _is_skinny(it):
-        return f"{it.rows} rows read B too seldom"
-    if it.size_of_b <= it.second_cache:
-        return f"B ({_size(it.size_of_b)}) fits the second cache ({_size(it.second_cache)})"
-    return it.no_panels
-
-
-def _blocks_of_b(it: Matrices) -> Blocks:
-    near = it.rows * min(it.depth, LONGEST_BLOCK) * it.itemsize <= it.second_cache
-    return Blocks(it.long, 0 if near else ROW_BLOCK, 1)
-
-
-def _once(it: Matrices) -> Blocks:
-    return Blocks(_VECTOR_K_BLOCK if it.rows <= _VECTOR_ROWS else _STREAM_K_BLOCK, 0, 0)
-
-
-def _size(count: int) -> str:
-    return f"{count / 1024:.0f} KiB" if count < 1 << 20 else f"{count / (1 << 20):.1f} MiB"
-
-
-_WAYS: tuple[_Way, ...] = (
-    _Way(
-        "B once from memory, by a few lines at a time", _once,
-        lambda it: f"it is {_size(it.size_of_b)}, and {it.rows} rows read it too seldom to pay for panels", _not_once,
-    ),
-    _Way(
-        "B in panels, each made once", lambda it: Blocks(it.long, 0, 1),
-        lambda it: f"it is {_size(it.size_of_b)}, and all {it.rows} rows use a panel while it is near",
-        _not_in_panels_of_few,
-    ),
-    _Way(
-        "both operands in panels", lambda it: Blocks(it.long, ROW_BLOCK, 2),
-        lambda it: f"A is {_size(it.size_of_a)}, and k goes from line to line of it", _not_both,
-    ),
-    _Way(
-        "B in panels", _blocks_of_b,
-        lambda it: f"it is {_size(it.size_of_b)}, more than the second cache ({_size(it.second_cache)})", _not_b,
-    ),
-    _Way(
-        "B as it lies", lambda it: Blocks(it.long, 0, 0), lambda it: f"it is {_size(it.size_of_b)} and stays near",
-        lambda it: "columns of B lie apart" if it.apart else None,
-    ),
-    _Way(
-        "B in panels since it lies across the lanes", lambda it: Blocks(it.long, 0, 1),
-        lambda _: "a panel turns it once for all rows", lambda _: None,
-    ),
-)  # fmt: skip
+def _bytes_of_panels(product: Product, blocks: Blocks) -> int:
+    k = blocks.k or product.depth
+    rows = blocks.row_block if 0 < blocks.row_block < product.rows else 0
+    width = blocks.vectors * product.lanes
+    b = (-(-product.columns // width) if rows else 2) * width if blocks.packed else 0
+    a = (rows or product.rows) if blocks.packed == 2 or product.a_panels else 0
+    return (a + b) * k * product.itemsize

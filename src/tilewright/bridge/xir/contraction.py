@@ -13,16 +13,20 @@ from xdsl.ir import Operation, SSAValue
 from tilewright.analysis.access import is_inside
 from tilewright.analysis.structure import Structure
 from tilewright.analysis.windows import window_of
-from tilewright.bridge.xir.blocking import LONGEST_BLOCK, ROW_BLOCK, ROWS, Blocks, Matrices, even_split, way_of
+from tilewright.bridge.xir.block_prices import Lines, Product
+from tilewright.bridge.xir.blocking import LONGEST_BLOCK, Bounds, cheapest, even_split, tiles_of
 from tilewright.bridge.xir.fixed import has_blocks, refuse
 from tilewright.bridge.xir.options import XirOptions
 from tilewright.bridge.xir.prologues import Packed, fill_of
 from tilewright.bridge.xir.records import ContractPlan, Fill
 from tilewright.bridge.xir.sinks import Setting, Sink, sink_of, store_stride
+from tilewright.core.codes.unsupported import TOO_MANY_CANDIDATES
+from tilewright.core.errors import PlanError
 from tilewright.core.machine import Machine
+from tilewright.ir.location import span_of
 from tilewright.ir.ops.access import LoadOp, StoreOp
 from tilewright.ir.ops.tiles import ConstantOp, MmaOp
-from tilewright.ir.types import DimAttr, dtype_of, element_of, is_tile, space_of, view_type
+from tilewright.ir.types import DimAttr, dtype_of, element_of, space_of, view_type
 
 __all__ = [
     "Demands",
@@ -42,8 +46,6 @@ Demands = dict[SSAValue, int | None]
 _TRANSPOSE = 4  # a copy through squares of vectors
 _GATHERED = 12  # a copy, and another by gathers
 _LONG_CHAIN = 16  # steps of k after which it costs little to store the sums and to load them again
-_ROWS_OF_ONE_VECTOR = 14
-_VECTORS = 8
 
 
 @dataclass(frozen=True)
@@ -222,7 +224,6 @@ def _outcome(
     lane_direct = direct[lane_side] and (
         side_by_side or fixed or (not in_registers and _pack_here(lane_side, op, setting))
     )
-    packed = lane_direct and stride_along(lane_side, best.lane) not in (1, None)
     lane = _number(best.lane)
     demands: Demands = {op.c: lane, sink.value: lane}
     kept = {} if direct[row_side] else {_in_buffer(row_side, None): copied[row_side]}
@@ -242,17 +243,20 @@ def _outcome(
         folds=tuple(dim.number for dim in folded) if in_registers else (),
         a_direct=direct[row_side],
         b_direct=lane_direct,
-        tile=register_tile(setting.machine, _lanes(op, setting), _size_of(op, _number(row)), _size_of(op, lane)),
+        tile=(1, 1, _lanes(op, setting)),
         sink=structure.position[sink.op],
         value=structure.numbers[sink.value],
-        blocking=(0, 0, int(packed)),
         from_zero=_is_zero(op.c),
     )
-    fills = _fills(op, plan, (row_side, lane_side), sink, setting)
+    product = _product_of(op, plan, (row_side, lane_side), sink)
+    usual = tiles_of(product, setting.machine, setting.options)[0]
+    fills = _fills(op, replace(plan, tile=(*usual, plan.tile[2])), (row_side, lane_side), sink, setting)
     for value, held in ((row_side, _in_buffer(row_side, None)), (lane_side, _in_buffer(lane_side, best.lane))):
         if isinstance(fills.get(value), Fill):
             kept.pop(held, None)
-    plan = replace(plan, a_fill=fills.get(row_side), b_fill=fills.get(lane_side))
+    a_fill, b_fill = fills.get(row_side), fills.get(lane_side)
+    product = replace(product, a_panels=isinstance(a_fill, Fill), b_panels=isinstance(b_fill, Fill))
+    plan = replace(plan, a_fill=a_fill, b_fill=b_fill, product=product)
     reasons = {value: reason or "it lies across the lanes" for value, reason in kept.items()}
     filled = {value: fill for value, fill in fills.items() if isinstance(fill, Fill)}
     return Outcome(plan, sink.absorbed, reasons, filled, demands, assumed(direct, structure))
@@ -262,12 +266,12 @@ def _fills(
     op: MmaOp, plan: ContractPlan, sides: tuple[SSAValue, SSAValue], sink: Sink, setting: Setting
 ) -> dict[SSAValue, Fill | str]:
     """How operands that are not read as they lie are computed into panels, or why not."""
-    rows, lanes = (setting.options.register_tile or (min(plan.tile[0], ROWS), 0))[0], plan.tile[2]
+    rows, vectors, lanes = plan.tile
     k, extents = DimAttr.of(plan.k), {axis.dim.number: axis.extent for value in sides for axis in space_of(value).axes}
-    tiles_of = -(-_size_of(op, plan.lane) // (plan.tile[1] * lanes)), -(-_size_of(op, plan.row) // rows)
+    passes = -(-_size_of(op, plan.lane) // (vectors * lanes)), -(-_size_of(op, plan.row) // rows)
     found: dict[SSAValue, Fill | str] = {}
-    for value, along, width, direct, passes in zip(
-        sides, (plan.row, plan.lane), (rows & -rows, lanes), (plan.a_direct, plan.b_direct), tiles_of, strict=True
+    for value, along, width, direct, times in zip(
+        sides, (plan.row, plan.lane), (rows & -rows, lanes), (plan.a_direct, plan.b_direct), passes, strict=True
     ):
         if direct and element_of(value) == element_of(op.c):
             continue
@@ -277,7 +281,7 @@ def _fills(
             k=k,
             lanes=width,
             times=prod(extents[dim] for dim in plan.outer),
-            passes=passes,
+            passes=times,
             in_place=direct,
             is_rows=value is sides[0],
             k_block=_shortest_block(_depth(op, k), setting.options),
@@ -317,34 +321,6 @@ def _pack_here(value: SSAValue, op: MmaOp, setting: Setting) -> bool:
     return isinstance(owner, Operation) and same_type and trips(owner) == trips(op)
 
 
-def register_tile(machine: Machine, lanes: int, rows: int, columns: int) -> tuple[int, int, int]:
-    """Rows, vectors and lanes of the register tile: rows * vectors accumulators leave room for one row of B and a
-    broadcast.
-
-    Few rows take more vectors, since enough accumulators must be in flight to hide the latency of the multiply-add.
-    """
-    needed, rows = max(1, -(-columns // lanes)), max(1, rows)
-    if rows >= ROWS:
-        vectors = min(range(min(2, needed), 0, -1), key=lambda vectors: _row_cost(columns, vectors, lanes))
-        many = machine.vector_registers >= 32
-        if vectors == 1:
-            return (_ROWS_OF_ONE_VECTOR if many and rows >= _ROWS_OF_ONE_VECTOR else ROWS), 1, lanes
-        return (ROWS if many else 6), vectors, lanes
-    spare = (machine.vector_registers - 2) // (rows + 1)
-    return rows, max(1, min(spare, needed, _VECTORS)), lanes
-
-
-def _row_cost(columns: int, vectors: int, lanes: int) -> float:
-    """Vector operations a row of C takes in panels of so many vectors, with half a broadcast of A for every panel.
-
-    A last panel of half a vector or less is computed in narrower ones, which cost half; in a panel of several vectors
-    the last is masked, and costs as much as a full one.
-    """
-    full, rest = divmod(columns, vectors * lanes)
-    edge = 0.5 if 0 < rest <= lanes // 2 else -(-rest // lanes)
-    return (full * vectors + edge) * (1 + 0.5 / vectors)
-
-
 def _number(dim: DimAttr | None) -> int | None:
     return None if dim is None else dim.number
 
@@ -367,83 +343,47 @@ def assumed(direct: Mapping[SSAValue, bool], structure: Structure) -> frozenset[
 
 
 def blocked(op: MmaOp, plan: ContractPlan, machine: Machine, options: XirOptions, *, may_split: bool) -> ContractPlan:
-    """The plan with its blocks, as the rule or the caller has them.
+    """The plan with its register tile and blocks: those that cost least, of what the caller leaves open.
 
     `may_split` says that sums may lie in the sink between blocks of k: nothing that is read later is overwritten by
     them.
     """
     if plan.along:
         return plan
-    if plan.folds:
-        tile = (*(options.register_tile or plan.tile[:2]), plan.tile[2])
-        return replace(
-            plan, blocking=(0, 0, 0), tile=tile, why=("sums stay in registers over all axes: both are near",)
-        )
-    rule, why = _rule(op, plan, machine)
-    blocks = _with_fixed(op, plan, options, rule)
-    if not may_split and blocks.k:
-        if options.k_block:
-            refuse(op, f"k_block = {options.k_block}, and what follows the product reads where its sums would wait")
-        blocks = replace(blocks, k=0)
-        why = (*why, "k in one block: what follows the product reads where its sums would wait")
-    tile = blocks.tile(plan.tile, _size_of(op, plan.lane), machine)
-    if isinstance(plan.a_fill, Fill):
-        tile = (min(tile[0], ROWS), *tile[1:])
-    tile = (*(options.register_tile or tile[:2]), tile[2])
-    blocking = (blocks.k, blocks.rows, blocks.packed)
-    return replace(plan, blocking=blocking, tile=tile, why=why if blocks.packed == rule.packed else ())
+    product = plan.product or _product_of(op, plan, (op.a, op.b), Sink(op, op.result, ()))
+    if not may_split and 0 < options.k_block < product.depth:
+        refuse(op, f"k_block = {options.k_block}, and what follows the product reads where its sums would wait")
+    a_lanes = plan.a_fill.lanes if isinstance(plan.a_fill, Fill) else 0
+    search = cheapest(product, machine, options, Bounds(may_split, bool(plan.folds), a_lanes))
+    if search.count > options.max_candidates:
+        where = span_of(op)
+        raise PlanError(TOO_MANY_CANDIDATES.at(where, count=search.count, limit=options.max_candidates))
+    best = search.chosen.blocks
+    blocking = (best.k, 0 if plan.folds else best.row_block, best.packed)
+    return replace(plan, tile=(best.rows, best.vectors, plan.tile[2]), blocking=blocking, search=search)
 
 
-def _with_fixed(op: MmaOp, plan: ContractPlan, options: XirOptions, rule: Blocks) -> Blocks:
-    k = options.k_block or rule.k
-    packed = rule.packed if options.packing is None else options.packing.value
-    return Blocks(k if k < _depth(op, DimAttr.of(plan.k)) else 0, options.row_block or rule.rows, packed)
+def _product_of(op: MmaOp, plan: ContractPlan, sides: tuple[SSAValue, SSAValue], sink: Sink) -> Product:
+    """Extents, and how the operands and the sink lie."""
+    itemsize, k = dtype_of(element_of(op.c)).itemsize, DimAttr.of(plan.k)
+    row, lane = (None if dim is None else DimAttr.of(dim) for dim in (plan.row, plan.lane))
+    columns = _size_of(op, plan.lane)
+    step = store_stride(sink.op, row) if isinstance(sink.op, StoreOp) and row is not None else columns
+    a = _lines(sides[0], row, k, op, gathers=False) if plan.a_direct else Lines(_depth(op, k) * itemsize)
+    b = _lines(sides[1], k, lane, op, gathers=True) if plan.b_direct else Lines(columns * itemsize)
+    rows, depth = _size_of(op, plan.row), _depth(op, k)
+    return Product(rows, columns, depth, plan.tile[2], itemsize, a, b, Lines(step * itemsize))
 
 
-def _rule(op: MmaOp, plan: ContractPlan, machine: Machine) -> tuple[Blocks, tuple[str, ...]]:
-    """Blocks, and why. What is computed goes through panels, those of A for a block of rows at a time."""
-    blocks, why = way_of(_matrices(op, plan, machine))
-    a, b = isinstance(plan.a_fill, Fill), isinstance(plan.b_fill, Fill)
-    if not (a or b):
-        return blocks, why
-    names = " and ".join(name for name, filled in (("A", a), ("B", b)) if filled)
-    rows, packed = ROW_BLOCK if a else blocks.rows, max(blocks.packed, int(b))
-    return Blocks(_longest(op, plan), rows, packed), (*why, f"{names} in panels: computed while they are packed")
-
-
-def _longest(op: MmaOp, plan: ContractPlan) -> int:
-    return even_split(_depth(op, DimAttr.of(plan.k)), LONGEST_BLOCK)
-
-
-def _matrices(op: MmaOp, plan: ContractPlan, machine: Machine) -> Matrices:
-    filled = isinstance(plan.b_fill, Fill)
-    no_panels = None if filled or plan.b_direct else "B lies in a buffer of its own"
-    if no_panels is None and not filled and _reads_narrow(op, plan):
-        no_panels = "B is converted as it is read"
-    return Matrices(
-        rows=_size_of(op, plan.row),
-        columns=_size_of(op, plan.lane),
-        depth=_depth(op, DimAttr.of(plan.k)),
-        itemsize=dtype_of(element_of(op.c)).itemsize,
-        second_cache=machine.l2_bytes,
-        apart=bool(plan.blocking[2]),
-        no_panels=no_panels,
-        across=_reads_across_rows(op, plan),
-    )
-
-
-def _reads_across_rows(op: MmaOp, plan: ContractPlan) -> bool:
-    """Whether A lies so that its rows are neighbours, and k goes from line to line."""
-    value = op.b if plan.swapped else op.a
-    across = plan.a_direct and plan.row is not None and stride_along(value, DimAttr.of(plan.row)) == 1
-    return across and element_of(value) == element_of(op.c)
+def _lines(value: SSAValue, outer: DimAttr | None, inner: DimAttr | None, op: MmaOp, *, gathers: bool) -> Lines:
+    """How an operand lies that is read in place, along `inner` for each `outer`. What is not side by side there is
+    gathered, or is neighbours along `outer` that are read one by one.
+    """
+    along, beside = stride_along(value, inner), stride_along(value, outer)
+    across = along not in (0, 1, None) and (gathers or beside == 1)
+    step = (along if across else beside) or 1
+    return Lines(step * dtype_of(element_of(value)).itemsize, across, element_of(value) != element_of(op.c))
 
 
 def _size_of(op: MmaOp, dim: int | None) -> int:
     return 1 if dim is None else _extent(op, DimAttr.of(dim))
-
-
-def _reads_narrow(op: MmaOp, plan: ContractPlan) -> bool:
-    """Whether B's elements are of another type than the sums."""
-    value = op.a if plan.swapped else op.b
-    return is_tile(value) and element_of(value) != element_of(op.c)

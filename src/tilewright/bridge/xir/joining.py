@@ -60,7 +60,8 @@ def _does_nothing(placement: Placement, op: Operation) -> bool:
 def _may_join(placement: Placement, nests: Mapping[int, NestPlan], first: StoreOp, second: StoreOp) -> bool:
     position = placement.structure.position
     one, two = nests[position[first]], nests[position[second]]
-    same_loops = one == replace(two, what=one.what, caching=one.caching) and one.streaming == two.streaming
+    alike = replace(two, what=one.what, caching=one.caching, store_prices=one.store_prices)
+    same_loops = one == alike and one.streaming == two.streaming
     if one.across is not None or not same_loops:
         return False
     if set(space_of(first.value).axes) != set(space_of(second.value).axes):

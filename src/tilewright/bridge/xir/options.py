@@ -87,8 +87,9 @@ class XirOptions:
     cannot hold for a construct that there is, planning raises PlanError (TW427) with the reason.
 
     `lanes` and `root_axis_order` (axis labels, outermost first, all of them) are searched when empty. `block_size` is
-    the exact number of programs a task runs, 0 to search. `max_candidates` bounds the search, which is never
-    truncated: a larger space is an error. `fold_partials` (1..16) is how many accumulators a regrouped fold uses.
+    the exact number of programs a task runs, 0 to search. `max_candidates` bounds the search, and that of each product,
+    which are never truncated: a larger space is an error. `fold_partials` (1..16) is how many accumulators a regrouped
+    fold uses.
     `max_scratch_bytes` bounds the scratch of one worker, `max_shared_bytes` the panels that all programs share;
     `max_operations` the emitted operations of a module.
 
@@ -97,7 +98,7 @@ class XirOptions:
     of `RETILING`.
 
     Products: `packing` says how operands are read. `k_block` is how long a block of the contracted axis is, and
-    `row_block` how many rows go between two passes over the operand with the lanes (both 0 for the rule; what is no
+    `row_block` how many rows go between two passes over the operand with the lanes (both 0 for the cheapest; what is no
     longer than a block is one). `register_tile` is rows (1..32) and vectors (1..16), which must fit the vector
     registers. All four need lanes along tile axes. `sharing` has panels of an operand packed once by a launch of its
     own, for all programs that read them; None: where the machine's figures say that it is cheaper.

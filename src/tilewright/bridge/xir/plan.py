@@ -4,12 +4,12 @@ All of it is kept as data. The space is lanes (along programs, or along tile axe
 block. The answer is its exact minimum under the stated cost; ties go to the first candidate in enumeration order.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, permutations
 from math import factorial, isfinite
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
 from tilewright.analysis.access import Limits
 from tilewright.analysis.forms import Forms, forms_of
@@ -21,24 +21,20 @@ from tilewright.bridge.xir.carries import share_homes
 from tilewright.bridge.xir.cost import CostTerms, Work, element_work, from_afar, program_work, score
 from tilewright.bridge.xir.explain import render_plan
 from tilewright.bridge.xir.fixed import check_products, why_no_programs
-from tilewright.bridge.xir.flow import is_anchored
 from tilewright.bridge.xir.footprint import Footprint, footprint_of
 from tilewright.bridge.xir.fusion import fused_producers
 from tilewright.bridge.xir.joining import joined_stores
 from tilewright.bridge.xir.layout import Layouts, width_for
 from tilewright.bridge.xir.memories import memory_storages
 from tilewright.bridge.xir.nests import plan_nests
+from tilewright.bridge.xir.notes import notes_of
 from tilewright.bridge.xir.options import PROGRAM, Element, Program, XirOptions
 from tilewright.bridge.xir.placement import Placement, place_tiles
 from tilewright.bridge.xir.prices import Prices, machine_prices, specification_prices
 from tilewright.bridge.xir.records import (
-    Caching,
     Decisions,
-    Fill,
     LaneChoice,
     LimitPlan,
-    NestPlan,
-    Shared,
     Storage,
     stage_of,
 )
@@ -401,100 +397,5 @@ def _plan_of(
         decisions=choice.decisions,
         candidates=candidates,
         rejected=rejected,
-        notes=tuple(_notes(space, choice)),
+        notes=tuple(notes_of(space.kernel, space.structure, choice.decisions)),
     )
-
-
-def _notes(space: _Space, choice: _Choice) -> Iterator[str]:
-    """Every decision below the root, as lines for a reader."""
-    numbers = space.structure.numbers
-    operations = {position: op for op, position in space.structure.position.items()}
-    for position, nest in choice.decisions.nests.items():
-        loops = " x ".join(_label(space, dim) for dim in nest.axes) or "one point"
-        lanes = "scalar" if nest.lane is None else f"{nest.width} lanes along {_label(space, nest.lane)}"
-        lanes += "".join(f", through {_label(space, dim)} without a gap" for dim in reversed(nest.merged))
-        lanes += f", {nest.copies} vectors at once" if nest.copies > 1 else ""
-        lanes += "".join(_turned(space, nest))
-        line = span_of(operations[position]).line
-        yield f"line {line}: {nest.what} over {loops}, {lanes}{_cached(nest)}{_weighed(space, nest)}"
-    for last, others in choice.decisions.joined.items():
-        lines = ", ".join(str(span_of(operations[other]).line) for other in others)
-        yield f"line {span_of(operations[last]).line}: stored in one loop with what line {lines} stores"
-    for position, item in choice.decisions.contracts.items():
-        rows, vectors, lanes = item.tile
-        line = span_of(operations[position]).line
-        why = "".join(f"; {reason}" for reason in item.why)
-        if item.along:
-            lanes_along = f"{item.along} lanes along {_label(space, item.k)}"
-            yield f"line {line}: contraction with {rows} x {vectors} sums, {lanes_along}, operands in place{why}"
-            continue
-        lane = "one column" if item.lane is None else _label(space, item.lane)
-        a, b = (item.a_fill, item.a_shared, item.a_direct), (item.b_fill, item.b_shared, item.b_direct)
-        read = " and ".join(_operand_read(fill, shared, direct=direct) for fill, shared, direct in (a, b))
-        yield (
-            f"line {line}: contraction with {rows} rows x {vectors} vectors x {lanes} lanes along {lane},"
-            f" operands {read}{_in_blocks(item.blocking)}{why}"
-        )
-    yield from _kept(choice, numbers)
-
-
-def _kept(choice: _Choice, numbers: Mapping[SSAValue, int]) -> Iterator[str]:
-    """Where tiles are, those with the same reason in one line."""
-    found: dict[str, list[str]] = {}
-    for value, number in numbers.items():
-        place = choice.decisions.places.get(number)
-        if place is not None and is_tile(value) and _stands(value):
-            kept = "inline" if place.inline else f"buffer {place.storage}"
-            prices = f" ({place.prices})" if place.prices is not None else ""
-            found.setdefault(f"{kept}: {place.reason}{prices}", []).append(f"%{number} (line {span_of(value).line})")
-    for what, tiles in found.items():
-        yield f"{', '.join(tiles)}: {what}"
-
-
-def _in_blocks(blocking: tuple[int, int, int]) -> str:
-    k, rows, packed = blocking
-    along_k = f", {k} of k at a time, between which sums wait where they end" if k else ""
-    of_rows = f", {rows} rows at a time" if rows else ""
-    return f"{along_k}{of_rows}{('', ', panels of B', ', panels of A and of B')[packed]}"
-
-
-def _operand_read(fill: Fill | str | None, shared: Shared | str | None, *, direct: bool) -> str:
-    if isinstance(fill, Fill):
-        read = str(fill)
-    else:
-        read = f"{'in place' if direct else 'copied'}{f' (not computed into panels: {fill})' if fill else ''}"
-    if isinstance(shared, Shared):
-        return f"{read}, {shared}" if isinstance(fill, Fill) else f"in panels {shared}"
-    return read if shared is None else f"{read} (panels not shared: {shared})"
-
-
-def _cached(nest: NestPlan) -> str:
-    """How a store treats the caches. What fits them needs no word."""
-    if nest.caching is None or nest.caching is Caching.SMALL:
-        return ""
-    return f", {'' if nest.streaming else 'through the caches because '}{nest.caching.value}"
-
-
-def _weighed(space: _Space, nest: NestPlan) -> str:
-    """What lanes along the other dimensions would have taken."""
-    prices = dict(nest.weighed)
-    if nest.lane is None or nest.lane not in prices or len(prices) < 2:
-        return ""
-    others = (f"{price:.0f} along {_label(space, dim)}" for dim, price in prices.items() if dim != nest.lane)
-    return f" ({prices[nest.lane]:.0f} vector operations; {', '.join(others)})"
-
-
-def _turned(space: _Space, nest: NestPlan) -> Iterator[str]:
-    if nest.across is not None:
-        tiles = ", ".join(f"%{read.value}" for read in nest.turned)
-        yield f", in squares with {_label(space, nest.across)} that turn {tiles}"
-    if nest.refused:
-        yield f", gathers because {nest.refused.value}"
-
-
-def _stands(value: SSAValue) -> bool:
-    return not isinstance(value.owner, Operation) or is_anchored(value.owner)
-
-
-def _label(space: _Space, number: int) -> str:
-    return space.kernel.label(DimAttr.of(number))

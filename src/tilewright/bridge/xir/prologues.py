@@ -161,7 +161,7 @@ def _priced(op: tiles.MmaOp, packed: Packed, setting: Setting) -> Fill | str:
     """The cheaper direction, and whether it is cheaper than what there is without it."""
     turned, once = min(_directions(packed, setting), key=lambda each: each[1])
     prices = _prices(op, packed, once, setting)
-    fill = Fill(turned, prices)
+    fill = Fill(turned, packed.lanes, prices)
     if setting.options.fusion is Use.WHEREVER_LEGAL:
         return fill
     if packed.is_rows and _extent(packed.value, packed.along) <= _FEW_ROWS:

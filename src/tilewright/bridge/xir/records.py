@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
+from tilewright.bridge.xir.block_prices import Product
+from tilewright.bridge.xir.blocking import Search
 from tilewright.bridge.xir.recompute import Weighed
 from tilewright.ir.layout_attr import LayoutAttr
 
@@ -17,6 +19,7 @@ __all__ = [
     "Place",
     "Shared",
     "Storage",
+    "StorePrices",
     "TurnedRead",
     "Unturned",
     "stage_of",
@@ -102,6 +105,19 @@ class Caching(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class StorePrices:
+    """What a vector of results takes through the caches, and past them, with what is computed and read for it, in
+    nanoseconds.
+    """
+
+    through: float
+    past: float
+
+    def __str__(self) -> str:
+        return f"{self.past:.3g} ns a vector past the caches, {self.through:.3g} through them"
+
+
+@dataclass(frozen=True, slots=True)
 class TurnedRead:
     """A tile that is loaded along the dimension across the lanes and turned: its number, and the dimension of the nest
     that each of its axes moves with (None: it stays at 0).
@@ -115,12 +131,12 @@ class TurnedRead:
 class NestPlan:
     """One loop nest: axes from outermost to innermost.
 
-    `lane` is the vectorised dimension; `fold` says that lanes are folded, `caching` how a store treats the caches. A
-    fold along other dimensions is computed for `copies` neighbouring vectors at once. With an `across` the two
-    innermost dimensions go in squares, and the tiles in `turned` are read along it. Without one, `refused` says why
-    those in `turned` are gathered. The lane's loop runs through the dimensions in `merged`, which stand before it, too.
-    `weighed`: the vector operations that it would take along each dimension that may be
-    the lane's.
+    `lane` is the vectorised dimension; `fold` says that lanes are folded, `caching` how a store treats the caches, and
+    `store_prices` by what prices, where both could be. A fold along other dimensions is computed for `copies`
+    neighbouring vectors at once. With an `across` the two innermost dimensions go in squares, and the tiles in `turned`
+    are read along it. Without one, `refused` says why those in `turned` are gathered. The lane's loop runs through the
+    dimensions in `merged`, which stand before it, too. `weighed`: the vector operations that it would take along each
+    dimension that may be the lane's.
     """
 
     what: str
@@ -129,6 +145,7 @@ class NestPlan:
     width: int
     fold: bool = False
     caching: Caching | None = None
+    store_prices: StorePrices | None = None
     copies: int = 1
     across: int | None = None
     turned: tuple[TurnedRead, ...] = ()
@@ -145,10 +162,12 @@ class NestPlan:
 @dataclass(frozen=True, slots=True)
 class Fill:
     """An operand of a product that is computed while its panels are packed; `turned`: in vectors along k, which squares
-    turn. `prices` are those of a buffer, or of reading it in place, and of this.
+    turn; `lanes` of one vector of columns (of A: rows). `prices` are those of a buffer, or of reading it in place, and
+    of this.
     """
 
     turned: bool
+    lanes: int
     prices: Weighed
 
     def __str__(self) -> str:
@@ -191,8 +210,9 @@ class ContractPlan:
     operands are packed (1: B, 2: A too). `folds`: contracted dimensions around k, outermost first, over which the sums
     stay in registers. `a_fill`, `b_fill`: how operands are computed into panels, or why they are not; None where they
     are read as they lie. `a_shared`, `b_shared`: panels that all programs share, or why those of the operand are not;
-    None where it has no panels. `ahead`: lines of the result are asked for while its sums are computed.
-    `along`: lanes along k, 0 where they run along `lane`; the tile has then rows, columns, and one lane.
+    None where it has no panels. `product`: what tile and blocks are chosen by; `search`: how they were. `ahead`: lines
+    of the result are asked for while its sums are computed. `along`: lanes along k, 0 where they run along `lane`; the
+    tile has then rows, columns, and one lane. `why`: reasons for these two.
     """
 
     swapped: bool
@@ -209,13 +229,15 @@ class ContractPlan:
     from_zero: bool = False
     in_place: bool = False
     folds: tuple[int, ...] = ()
-    why: tuple[str, ...] = ()
+    product: Product | None = None
+    search: Search | None = None
     a_fill: Fill | str | None = None
     b_fill: Fill | str | None = None
     a_shared: Shared | str | None = None
     b_shared: Shared | str | None = None
     ahead: bool = False
     along: int = 0
+    why: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

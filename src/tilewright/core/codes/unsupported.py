@@ -100,7 +100,7 @@ TOO_MANY_CANDIDATES = Code(
     428,
     "the plan space holds {count} candidates, more than max_candidates = {limit}",
     why="a search is never cut short silently: the result would not be the minimum of the space",
-    help="fix root_axis_order, lanes or block_size, or raise max_candidates",
+    help="fix root_axis_order, lanes or block_size, of a product register_tile or packing, or raise max_candidates",
 )
 
 NO_CANDIDATE = Code(

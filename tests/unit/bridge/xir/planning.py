@@ -1,17 +1,23 @@
 """What tests of plans share: short ways to plan, and to ask a plan what it decided."""
 
+from dataclasses import replace
+
 from tilewright.analysis.structure import structure_of
 from tilewright.bridge.xir.options import XirOptions
 from tilewright.bridge.xir.plan import Plan, plan
 from tilewright.bridge.xir.records import ContractPlan, Place
-from tilewright.core.machine import GENERIC_AVX2
+from tilewright.core.machine import GENERIC_AVX2, GENERIC_AVX512, Timings
 from tilewright.ir.kernel import Kernel
 from tilewright.ir.location import span_of
 from tilewright.ir.ops.regions import CarryingOp
 from tilewright.ir.ops.tiles import MmaOp
 from tilewright.ir.types import DimAttr, is_tile
 
-__all__ = ["contracts_of", "label_of", "places_of", "planned", "staged_of"]
+__all__ = ["WIDE", "contracts_of", "label_of", "places_of", "planned", "staged_of"]
+
+FIGURES = Timings(0.25, 1.6, 3.2, (0.32, 0.5, 0.63, 2.5), 0.32, latency=1.2, broadcast=0.16, apart=2.0)
+WIDE = replace(GENERIC_AVX512, timings=FIGURES)
+"""A machine whose products were measured: Zen 4."""
 
 
 def planned(kernel: Kernel, options: XirOptions | None = None, *, may_alias: bool = False) -> Plan:

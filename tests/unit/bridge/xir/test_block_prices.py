@@ -1,0 +1,150 @@
+"""What a product takes in blocks: each term by itself, and what must hold of any sum of them."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tilewright.bridge.xir.block_prices import Blocks, Lines, Product, Terms, price
+from tilewright.core.machine import GENERIC_AVX512, Level, Machine, Timings
+
+FIGURES = Timings(1.0, 5.0, 10.0, (1.0, 2.0, 4.0, 32.0), 3.0, latency=1.0, broadcast=0.5, apart=8.0)
+ROUND = replace(GENERIC_AVX512, timings=FIGURES)
+TILE = Blocks(8, 2, 0, 0, 0)
+PANELS = replace(TILE, packed=1)
+
+
+def square(n: int, *, b: Lines | None = None) -> Product:
+    """n x n x n in rows side by side."""
+    return product(n, n, n, b=b)
+
+
+def product(
+    m: int, n: int, k: int, *, a: Lines | None = None, b: Lines | None = None, c: Lines | None = None
+) -> Product:
+    return Product(m, n, k, 16, 4, a or Lines(4 * k), b or Lines(4 * n), c or Lines(4 * n))
+
+
+def terms(shape: Product, blocks: Blocks = TILE, machine: Machine = ROUND) -> Terms:
+    return price(shape, blocks, machine)
+
+
+def slower(**figures: float) -> Machine:
+    return replace(ROUND, timings=replace(FIGURES, **figures))
+
+
+# ---- multiply-adds
+
+
+def test_every_vector_of_sums_is_a_multiply_add_for_each_k() -> None:
+    assert terms(product(64, 64, 10)).arithmetic == 64 * 4 * 10
+
+
+def test_a_partial_vector_counts_as_a_full_one_and_a_narrow_last_one_for_half() -> None:
+    assert terms(product(8, 60, 10), Blocks(8, 4, 0, 0, 0)).arithmetic == 8 * 4 * 10
+    quick, narrow = slower(broadcast=0.1), product(8, 17, 10)
+    assert terms(narrow, Blocks(8, 1, 0, 0, 0), quick).arithmetic == 8 * 1.5 * 10
+    assert terms(narrow, Blocks(8, 1, 0, 0, 1), quick).arithmetic == 8 * 2 * 10  # vectors of a panel are full
+
+
+def test_few_sums_wait_for_each_other() -> None:
+    chained = slower(latency=12.0)
+    assert terms(product(8, 16, 10), Blocks(8, 1, 0, 0, 0), chained).arithmetic == 12 * 10
+    assert terms(product(8, 32, 10), TILE, chained).arithmetic == 16 * 10
+
+
+def test_loads_count_where_they_take_longer_than_multiply_adds() -> None:
+    assert terms(product(1, 32, 10), Blocks(1, 2, 0, 0, 0), slower(broadcast=3.0)).arithmetic == (2 + 3) * 10
+
+
+def test_what_is_converted_takes_operations_for_each_k() -> None:
+    narrow = product(8, 32, 10, a=Lines(20, converted=True), b=Lines(64, converted=True))
+    assert terms(narrow).arithmetic == (16 + 8 + 2) * 10
+
+
+# ---- what is brought
+
+
+def test_sums_are_brought_and_carried_back_for_each_block_of_k() -> None:
+    once, twice = (terms(product(512, 512, 1024), replace(PANELS, k=k)) for k in (0, 512))
+    assert twice.c == 2 * once.c > 0
+
+
+def test_rows_that_share_a_set_of_the_first_cache_throw_each_other_out() -> None:
+    high = Blocks(12, 2, 0, 0, 1)
+    in_pages, beside = (terms(product(480, 480, 1024, a=Lines(step)), high).a for step in (4096, 4096 + 64))
+    assert in_pages > 2 * beside
+    low = (terms(product(480, 480, 1024, a=Lines(step)), PANELS).a for step in (4096, 4096 + 64))
+    assert len(set(low)) == 1  # eight rows fit eight ways
+
+
+def test_a_few_lines_at_a_time_come_ahead_and_many_do_not() -> None:
+    few, many = (terms(product(4, 4096, 4096), Blocks(4, 2, k, 0, 0)) for k in (8, 512))
+    assert few.b < many.b
+    assert few.c > many.c
+
+
+def test_panels_take_copies_and_then_little_else() -> None:
+    shape = square(2048)
+    in_place, packed = terms(shape), terms(shape, PANELS)
+    assert in_place.copies == 0 < packed.copies
+    assert packed.b < in_place.b
+
+
+def test_what_lies_across_the_lanes_is_gathered_again_and_again_or_turned_once() -> None:
+    shape = square(256, b=Lines(1024, across=True))
+    assert terms(shape).total > 2 * terms(shape, PANELS).total
+
+
+def test_a_panel_that_is_copied_beside_tiles_does_not_wait_for_memory() -> None:
+    beside, before = (terms(product(m, 4096, 4096), PANELS).copies for m in (64, 63))
+    assert beside < before
+
+
+def test_nothing_takes_no_time() -> None:
+    for m, n, k in ((0, 4, 4), (4, 0, 4), (4, 4, 0)):
+        assert terms(product(m, n, k)).total == 0
+
+
+# ---- laws of the sum
+
+SIZES = st.sampled_from([1, 7, 16, 48, 100, 192, 512, 1000, 1024, 4096])
+WAYS = st.builds(
+    Blocks,
+    rows=st.sampled_from([1, 6, 8, 14]),
+    vectors=st.sampled_from([1, 2, 4]),
+    k=st.sampled_from([0, 8, 500]),
+    row_block=st.sampled_from([0, 192]),
+    packed=st.sampled_from([0, 1, 2]),
+)
+
+
+@given(SIZES, SIZES, SIZES, WAYS)
+def test_twice_as_much_never_takes_less(m: int, n: int, k: int, blocks: Blocks) -> None:
+    once = terms(product(m, n, k), blocks)
+    assert 0 < once.total < float("inf")
+    assert min(once.parts().values()) >= 0
+    for more in ((2 * m, n, k), (m, 2 * n, k), (m, n, 2 * k)):
+        same_lines = product(*more, a=Lines(4 * k), b=Lines(4 * n), c=Lines(4 * n))
+        assert terms(same_lines, blocks).total >= once.total
+
+
+@given(SIZES, SIZES, SIZES, WAYS, st.sampled_from(["arithmetic", "latency", "broadcast", "apart", "gathered_lane"]))
+def test_a_slower_machine_never_takes_less(m: int, n: int, k: int, blocks: Blocks, figure: str) -> None:
+    worse = slower(**{figure: 2 * getattr(FIGURES, figure)})
+    assert terms(product(m, n, k), blocks, worse).total >= terms(product(m, n, k), blocks).total
+
+
+@pytest.mark.parametrize("level", [Level.L2, Level.L3, Level.MEMORY])
+def test_a_farther_cache_never_takes_less(level: Level) -> None:
+    levels = tuple(2 * each if place >= level else each for place, each in enumerate(FIGURES.levels))
+    worse = replace(ROUND, timings=replace(FIGURES, levels=levels))
+    for n in (64, 512, 4096):
+        assert terms(square(n), TILE, worse).total >= terms(square(n)).total
+
+
+def test_terms_add_up_and_are_told() -> None:
+    found = terms(square(512), PANELS)
+    assert found.total == pytest.approx(sum(found.parts().values()))
+    assert str(found).startswith(f"{found.total:.0f} ns = multiply-adds {found.arithmetic:.0f} + tiles ")
