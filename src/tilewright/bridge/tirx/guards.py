@@ -6,17 +6,18 @@ that could trap, and nothing from memory. A condition that the loop does not eva
 proved to stay inside 64 bits.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from itertools import product
 from typing import Any
 
 from tilewright.bridge.tirx.door import Door
 from tilewright.bridge.tirx.lanes import Lane
-from tilewright.bridge.tirx.nodes import Expr, Stmt
+from tilewright.bridge.tirx.nodes import Expr, Nodes, Stmt
 from tilewright.bridge.tirx.ranges import Ranges
 
-__all__ = ["MOST_GUARDS", "Guarded", "every_lane", "guarded_by"]
+__all__ = ["MOST_GUARDS", "Guarded", "Lanes", "every_lane", "guarded_by"]
 
 MOST_GUARDS = 8
 _LAZY = "prim.if_then_else"
@@ -30,42 +31,52 @@ class Guarded:
     body: Stmt
 
 
-def guarded_by(door: Door, lane: Lane, ranges: Ranges, body: Stmt) -> Guarded:
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """One side of a pack: its indices of a loop, from `first` on."""
+
+    lane: Lane
+    first: Expr
+
+
+def guarded_by(door: Door, lanes: Sequence[Lane], ranges: Ranges, body: Stmt) -> Guarded:
     """The body without the guards that differ by lane, as far as they may be asked for early."""
-    finder = _Finder(door, lane, ranges)
+    finder = _Finder(door, lanes, ranges)
     finder.statement(body, certain=True)
     return Guarded(tuple(finder.guards), _without(door, finder.guards, body))
 
 
-def every_lane(door: Door, lane: Lane, guards: Iterable[Expr], width: int, at: Callable[[int], Expr]) -> Expr:
-    """That the guards hold in all lanes; `at` is the index of one. Where a guard only gets harder, one lane decides."""
-    t, terms = door.tirx, list[Expr]()
+def every_lane(door: Door, sides: Sequence[Lanes], guards: Iterable[Expr]) -> Expr:
+    """That the guards hold everywhere in a pack. Along a side where a guard only gets harder, one lane decides."""
+    n, terms = Nodes(door), list[Expr]()
     for guard in guards:
-        for number in _deciding(t, lane, guard, width):
-            place = at(number)
+        for numbers in product(*(_deciding(door.tirx, side, guard) for side in sides)):
+            at = {s.lane.index: n.add(s.first, n.i64(number)) for s, number in zip(sides, numbers, strict=True)}
 
-            def index(var: Expr, place: Expr = place) -> Expr:
-                return place if var.same_as(lane.index) else var
+            def index(var: Expr, at: Mapping[Expr, Expr] = at) -> Expr:
+                return at.get(var, var)
 
-            terms.append(door.ffi.structural_map(guard, (t.Var, index)))
-    return reduce(t.And, terms)
+            terms.append(door.ffi.structural_map(guard, (door.tirx.Var, index)))
+    return reduce(door.tirx.And, terms)
 
 
-def _deciding(t: Any, lane: Lane, guard: Expr, width: int) -> Iterable[int]:
+def _deciding(t: Any, side: Lanes, guard: Expr) -> Iterable[int]:
+    if not side.lane.varies(guard):
+        return (0,)
     if not isinstance(guard, (t.LT, t.LE, t.GT, t.GE)):
-        return range(width)
-    a, b = lane.slope(guard.a), lane.slope(guard.b)
+        return range(side.lane.width)
+    a, b = side.lane.slope(guard.a), side.lane.slope(guard.b)
     if a is None or b is None:
-        return range(width)
+        return range(side.lane.width)
     gets_harder = a >= b if isinstance(guard, (t.LT, t.LE)) else a <= b
-    return (width - 1,) if gets_harder else (0,)
+    return (side.lane.width - 1,) if gets_harder else (0,)
 
 
 class _Finder:
     """The guards of a body that may be asked for before it. `certain` is what every lane evaluates in any case."""
 
-    def __init__(self, door: Door, lane: Lane, ranges: Ranges) -> None:
-        self._door, self._t, self._lane, self._ranges = door, door.tirx, lane, ranges
+    def __init__(self, door: Door, lanes: Sequence[Lane], ranges: Ranges) -> None:
+        self._door, self._t, self._lanes, self._ranges = door, door.tirx, lanes, ranges
         self._inside: list[Expr] = []
         self.guards: list[Expr] = []
 
@@ -104,7 +115,8 @@ class _Finder:
     def _condition(self, condition: Expr, *, certain: bool) -> None:
         for guard in _conjuncts(self._t, condition):
             known = any(self._door.ffi.structural_equal(guard, each) for each in self.guards)
-            early = self._lane.varies(guard) and self._is_plain(guard) and (certain or self._is_bounded(guard))
+            varies = any(lane.varies(guard) for lane in self._lanes)
+            early = varies and self._is_plain(guard) and (certain or self._is_bounded(guard))
             if early and not known:
                 self.guards.append(guard)
 

@@ -6,12 +6,13 @@ Whatever is not known to be so is a reason to leave the loop alone.
 """
 
 from collections.abc import Iterable, Sequence
+from math import gcd
 from typing import Any
 
 from tilewright.bridge.tirx.door import Door
 from tilewright.bridge.tirx.nodes import Buffer, Expr, Stmt
 
-__all__ = ["LANE_GUARDS", "Lane", "LaneProof"]
+__all__ = ["LANE_GUARDS", "Lane", "LaneProof", "is_plain", "step_of"]
 
 _STORED, _READ = "whether an element is stored differs by lane", "whether an element is read differs by lane"
 LANE_GUARDS = frozenset({_STORED, _READ})
@@ -19,10 +20,10 @@ LANE_GUARDS = frozenset({_STORED, _READ})
 
 
 class Lane:
-    """The index of a loop, and how expressions depend on it."""
+    """The index of a loop that goes in packs of `width`, and how expressions depend on it."""
 
-    def __init__(self, door: Door, index: Expr) -> None:
-        self._door, self.index = door, index
+    def __init__(self, door: Door, index: Expr, width: int) -> None:
+        self._door, self.index, self.width = door, index, width
 
     def slope(self, e: Expr) -> int | None:
         """By how much an expression grows with the lane; None where it is not known to be linear."""
@@ -52,6 +53,7 @@ class LaneProof:
 
     def __init__(self, door: Door, lane: Lane, arguments: Sequence[Buffer], *, apart: bool) -> None:
         self._door, self._lane, self._arguments, self._apart = door, lane, arguments, apart
+        self._inside: list[Lane] = []
         t = door.tirx
         self._plain = (
             *(t.Add, t.Sub, t.Mul, t.Div, t.Min, t.Max, t.EQ, t.LT, t.LE, t.GT, t.GE, t.And, t.Or, t.Not),
@@ -76,18 +78,25 @@ class LaneProof:
                     return _STORED
                 return self._statement(statement.then_case)
             case t.BufferStore():
-                if self._lane.slope(statement.indices[-1]) == 0:
-                    return f"every lane stores to one place of {statement.buffer.name}"
-                return self._place(statement.buffer, statement.indices) or self._value(statement.value)
+                return self._store(statement) or self._value(statement.value)
             case t.AllocBuffer() | t.Bind():
                 return "its body has temporaries"
             case _:
                 return f"its body has a {type(statement).__name__}"
 
     def _loop(self, loop: Stmt) -> str:
-        t = self._door.tirx
-        known = isinstance(loop.extent, t.IntImm) and isinstance(loop.min, t.IntImm) and loop.kind == t.ForKind.SERIAL
-        return self._statement(loop.body) if known else "a loop in it has bounds that are not constant"
+        if not is_plain(self._door, loop):
+            return "a loop in it has bounds that are not constant"
+        self._inside.append(Lane(self._door, loop.loop_var, int(loop.extent.value)))
+        return self._statement(loop.body)
+
+    def _store(self, store: Stmt) -> str:
+        if self._lane.slope(store.indices[-1]) == 0:
+            return f"every lane stores to one place of {store.buffer.name}"
+        reason = self._place(store.buffer, store.indices)
+        own = step_of(self._inside, store.indices[-1])
+        meet = own is None or 0 < own < self._lane.width
+        return reason or (f"its lanes may meet in {store.buffer.name}" if meet else "")
 
     # ---- expressions
 
@@ -142,6 +151,21 @@ class LaneProof:
 
     def _is_argument(self, buffer: Buffer) -> bool:
         return any(buffer.same_as(argument) for argument in self._arguments)
+
+
+def is_plain(door: Door, loop: Stmt) -> bool:
+    """Whether a loop takes so many steps of one in their order, known beforehand."""
+    t = door.tirx
+    bounds = isinstance(loop.min, t.IntImm) and isinstance(loop.extent, t.IntImm)
+    unit = loop.step is None or (isinstance(loop.step, t.IntImm) and int(loop.step.value) == 1)
+    return bounds and unit and loop.kind == t.ForKind.SERIAL
+
+
+def step_of(loops: Iterable[Lane], e: Expr) -> int | None:
+    """What every change of an expression that these loops make is a multiple of; None where it is not known."""
+    slopes = [each.slope(e) for each in loops]
+    known = [slope for slope in slopes if slope is not None]
+    return gcd(*known) if len(known) == len(slopes) else None
 
 
 def _first(reasons: Iterable[str]) -> str:

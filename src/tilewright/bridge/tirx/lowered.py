@@ -106,7 +106,9 @@ def _forwarded(door: Door, function: Any, options: TirxOptions) -> Realised:
 
 
 def _packed(door: Door, function: Any, options: TirxOptions) -> Realised:
-    return pack(door, function, noalias=options.noalias) if options.auto_vectorize else Realised(function)
+    if not options.auto_vectorize:
+        return Realised(function)
+    return pack(door, function, noalias=options.noalias, budget=options.planner.max_cpu_vector_lanes)
 
 
 def _arguments(kernel: Kernel) -> tuple[KernelArgument, ...]:

@@ -9,7 +9,7 @@ from examples.gallery.gemm import gemm
 from tilewright import tile
 from tilewright.bridge.tirx import TirxOptions, compile
 from tilewright.bridge.tirx.door import open_door
-from tilewright.bridge.tirx.guards import MOST_GUARDS, every_lane
+from tilewright.bridge.tirx.guards import MOST_GUARDS, Lanes, every_lane
 from tilewright.bridge.tirx.lanes import Lane
 from tilewright.bridge.tirx.nodes import Nodes
 from tilewright.bridge.tirx.packs import pack
@@ -63,11 +63,7 @@ def hold(guard: Any, first: int) -> bool:
     """Whether `guard(nodes, lane)` holds in the sixteen lanes from `first` on, as the pack asks."""
     n = Nodes(open_door())
     lane = n.var("lane", "int64")
-
-    def at(number: int) -> Any:
-        return n.i64(first + number)
-
-    asked = every_lane(n.door, Lane(n.door, lane), [guard(n, lane)], 16, at)
+    asked = every_lane(n.door, [Lanes(Lane(n.door, lane, 16), n.i64(first))], [guard(n, lane)])
     return bool(int(n.door.tvm.sym.Analyzer().simplify(asked).value))
 
 
@@ -111,15 +107,12 @@ def test_all_lanes_are_asked_interior_ones_too(guard: Any, begins: dict[int, boo
 
 
 def test_one_lane_is_asked_where_it_decides() -> None:
-    n, asked = Nodes(open_door()), list[int]()
-    lane = n.var("lane", "int64")
-
-    def at(number: int) -> Any:
-        asked.append(number)
-        return n.i64(number)
-
-    every_lane(n.door, Lane(n.door, lane), [n.lt(n.add(n.i64(5), lane), n.i64(40))], 16, at)
-    assert asked == [15]
+    n = Nodes(open_door())
+    lane, row = n.var("lane", "int64"), n.var("row", "int64")
+    sides = [Lanes(Lane(n.door, row, 8), n.i64(0)), Lanes(Lane(n.door, lane, 16), n.i64(0))]
+    fits = n.lt(n.add(row, lane), n.i64(40))
+    asked = every_lane(n.door, sides, [fits, n.ge(lane, n.i64(3))])
+    assert str(asked).replace("T.int64", "") == "T.Add((0), (7)) + T.Add((0), (15)) < (40) and T.Add((0), (0)) >= (3)"
 
 
 # ---- what is not asked for early

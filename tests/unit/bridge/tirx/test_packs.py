@@ -12,7 +12,7 @@ from tilewright.bridge.tirx import Lowered, TirxOptions, TirxPlanner, lower
 from tilewright.bridge.tirx.door import open_door
 from tilewright.bridge.tirx.lanes import Lane, LaneProof
 from tilewright.bridge.tirx.nodes import Nodes
-from tilewright.bridge.tirx.packs import width_of
+from tilewright.bridge.tirx.rows import width_of
 from tilewright.core.errors import PlanError
 from tilewright.ir.kernel import Kernel
 from tilewright.tile import (
@@ -133,7 +133,7 @@ def proof(statement: Any, *, apart: bool) -> str:
     n = Nodes(open_door())
     x, y, t = (n.buffer(name, "float32", [64], alignment=4) for name in "xyt")
     lane = n.var("lane", "int64")
-    return LaneProof(n.door, Lane(n.door, lane), [x, y], apart=apart).reason_against(statement(n, lane, x, y, t))
+    return LaneProof(n.door, Lane(n.door, lane, 16), [x, y], apart=apart).reason_against(statement(n, lane, x, y, t))
 
 
 def shifted(n: Nodes, lane: Any, _x: Any, _y: Any, t: Any) -> Any:

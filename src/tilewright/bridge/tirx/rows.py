@@ -1,0 +1,131 @@
+"""Packs of one row: 4 to 16 neighbours along a loop of independent elements go as one vector.
+
+Each element's own loops stay in their order, so every element has the bits that it had. What is left over at the end
+of the loop is done one by one.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tilewright.bridge.tirx.door import Door
+from tilewright.bridge.tirx.guards import MOST_GUARDS, Guarded, Lanes, every_lane, guarded_by
+from tilewright.bridge.tirx.lanes import LANE_GUARDS, Lane, LaneProof, is_plain
+from tilewright.bridge.tirx.nodes import Buffer, Expr, Nodes, Stmt
+from tilewright.bridge.tirx.options import LANES
+from tilewright.bridge.tirx.ranges import Ranges
+from tilewright.bridge.tirx.renewal import Renewal
+
+__all__ = ["Proofs", "Row", "RowPacks", "width_of"]
+
+_LEAST = 4
+
+
+def width_of(extent: int) -> int:
+    """Lanes of a pack: a power of two that goes at least once into the extent, 0 where there are too few elements."""
+    if extent < _LEAST:
+        return 0
+    width = _LEAST
+    while width < LANES and extent >= 2 * width:
+        width *= 2
+    return width
+
+
+@dataclass(frozen=True, slots=True)
+class Proofs:
+    """What every proof of one function goes by. `apart`: a promise keeps what is stored to from all other arguments."""
+
+    door: Door
+    arguments: Sequence[Buffer]
+    ranges: Ranges
+    apart: bool
+
+    def against(self, lane: Lane, body: Stmt) -> str:
+        """Why the body has no packs along a lane; empty if all of it is proved."""
+        return LaneProof(self.door, lane, self.arguments, apart=self.apart).reason_against(body)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A loop whose packs are proved, where the guards of `bare` hold in every lane."""
+
+    loop: Stmt
+    lane: Lane
+    bare: Guarded
+
+    @property
+    def extent(self) -> int:
+        """Elements of the loop."""
+        return int(self.loop.extent.value)
+
+    @property
+    def begin(self) -> int:
+        """The index of the first element."""
+        return int(self.loop.min.value)
+
+    @property
+    def width(self) -> int:
+        """Lanes of a pack."""
+        return self.lane.width
+
+
+def row_of(proofs: Proofs, loop: Stmt) -> Row | str:
+    """The loop as a row of packs, or why it is none."""
+    reason = _shape(proofs.door, loop)
+    if reason:
+        return reason
+    lane, bare = Lane(proofs.door, loop.loop_var, width_of(int(loop.extent.value))), Guarded((), loop.body)
+    reason = proofs.against(lane, loop.body)
+    if reason in LANE_GUARDS:
+        bare = guarded_by(proofs.door, [lane], proofs.ranges, loop.body)
+        reason = _unguarded(proofs, lane, bare) if bare.guards else reason
+    return reason or Row(loop, lane, bare)
+
+
+def _shape(door: Door, loop: Stmt) -> str:
+    if not is_plain(door, loop):
+        return "it is no plain loop"
+    return "" if width_of(int(loop.extent.value)) else f"fewer than {_LEAST} elements"
+
+
+def _unguarded(proofs: Proofs, lane: Lane, bare: Guarded) -> str:
+    if len(bare.guards) > MOST_GUARDS:
+        return f"more than {MOST_GUARDS} guards differ by lane"
+    return proofs.against(lane, bare.body)
+
+
+class RowPacks:
+    """The statements of packs."""
+
+    def __init__(self, door: Door, renewal: Renewal) -> None:
+        self._door, self._t, self._n, self._renewal = door, door.tirx, Nodes(door), renewal
+
+    def all_of(self, row: Row) -> Stmt:
+        """Whole packs, and then the rest."""
+        packs = self._renewal.index("q")
+        whole = self.at(row, self.first_of(row, packs))
+        body = self._renewal.loop(packs, row.extent // row.width, whole, self._t.ForKind.SERIAL)
+        return self._n.sequence([body, *self.rest(row)])
+
+    def first_of(self, row: Row, pack: Expr) -> Expr:
+        """The index of the first element of a pack."""
+        return self._renewal.place(row.begin, pack, row.width)
+
+    def at(self, row: Row, first: Expr) -> Stmt:
+        """The pack that begins at an index: as one vector, in order where a guard does not hold."""
+        whole = self._lanes(row, row.bare.body, first, row.width, self._t.ForKind.VECTORIZED)
+        if not row.bare.guards:
+            return whole
+        hold = every_lane(self._door, [Lanes(row.lane, first)], row.bare.guards)
+        slow = self._lanes(row, row.loop.body, first, row.width, self._t.ForKind.SERIAL)
+        return self._t.IfThenElse(hold, whole, slow)
+
+    def rest(self, row: Row) -> list[Stmt]:
+        """What is left over, one by one; nothing where packs fill the row."""
+        over = row.extent % row.width
+        first = self._n.i64(row.begin + row.extent - over)
+        return [self._lanes(row, row.loop.body, first, over, self._t.ForKind.SERIAL)] if over else []
+
+    def _lanes(self, row: Row, body: Stmt, first: Expr, count: int, kind: object) -> Stmt:
+        lane = self._renewal.index("l")
+        at = {row.loop.loop_var: self._n.add(first, lane)}
+        return self._renewal.loop(lane, count, self._renewal.statement(body, at), kind)
