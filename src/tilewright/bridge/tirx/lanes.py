@@ -10,7 +10,7 @@ from math import gcd
 from typing import Any
 
 from tilewright.bridge.tirx.door import Door
-from tilewright.bridge.tirx.nodes import Buffer, Expr, Stmt
+from tilewright.bridge.tirx.nodes import Buffer, Expr, Nodes, Stmt
 
 __all__ = ["LANE_GUARDS", "Lane", "LaneProof", "is_plain", "step_of"]
 
@@ -20,17 +20,21 @@ LANE_GUARDS = frozenset({_STORED, _READ})
 
 
 class Lane:
-    """The index of a loop that goes in packs of `width`, and how expressions depend on it."""
+    """The index of a loop that goes in packs of `width`, and how expressions depend on it.
+
+    `slot` is the place of a lane inside its pack.
+    """
 
     def __init__(self, door: Door, index: Expr, width: int) -> None:
         self._door, self.index, self.width = door, index, width
+        self.slot = Nodes(door).var(f"{index.name}_slot", "int64")
 
     def slope(self, e: Expr) -> int | None:
         """By how much an expression grows with the lane; None where it is not known to be linear."""
         t = self._door.tirx
         match e:
             case t.Var():
-                return int(e.same_as(self.index))
+                return int(self._is_it(e))
             case t.Add() | t.Sub():
                 a, b = self.slope(e.a), self.slope(e.b)
                 sign = 1 if isinstance(e, t.Add) else -1
@@ -45,7 +49,10 @@ class Lane:
         """Whether the lane stands in it."""
         found = list[Expr]()
         self._door.ffi.structural_walk(e, [(self._door.tirx.Var, found.append)], order="pre")
-        return any(var.same_as(self.index) for var in found)
+        return any(map(self._is_it, found))
+
+    def _is_it(self, var: Expr) -> bool:
+        return bool(var.same_as(self.index) or var.same_as(self.slot))
 
 
 class LaneProof:

@@ -197,6 +197,11 @@ class Nodes:
         extents = [self.i64(max(extent, 1)) for extent in shape]
         return self._t.decl_buffer(extents, dtype, name=name, scope=scope, data_alignment=alignment)
 
+    def like(self, buffer: Buffer, name: str, shape: Sequence[int]) -> Buffer:
+        """A buffer of our own of the same kind."""
+        kind = str(buffer.dtype)
+        return self.buffer(name, kind, shape, alignment=self.itemsize(kind), scope=str(buffer.scope()))
+
     def load(self, buffer: Buffer, indices: Sequence[Expr]) -> Expr:
         return self._t.BufferLoad(buffer, list(indices))
 

@@ -10,7 +10,7 @@ their own and read nothing else of what is stored. Rows that are left over, and 
 go as packs of one row.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,7 +53,7 @@ class Rectangle:
 
     @property
     def extent(self) -> int:
-        """All rows."""
+        """All rows of the loop."""
         return int(self.loop.extent.value)
 
 
@@ -64,14 +64,14 @@ def rectangle_of(proofs: Proofs, loop: Stmt, row: Row, budget: int) -> Rectangle
     down = Lane(proofs.door, loop.loop_var, rows_of(int(loop.extent.value), row.width, budget))
     if down.width == 1:
         return ""
-    bare = guarded_by(proofs.door, [down, row.lane], proofs.ranges, row.loop.body)
+    bare = guarded_by(proofs.door, [down, row.lane], proofs.ranges, row.own.body)
     return _against(proofs, down, row, bare) or Rectangle(loop, row, down, bare)
 
 
 def _against(proofs: Proofs, down: Lane, row: Row, bare: Guarded) -> str:
     if len(bare.guards) > MOST_GUARDS:
         return f"more than {MOST_GUARDS} guards differ by element"
-    return proofs.against(row.lane, bare.body) or _rows_meet(proofs.door, [down, row.lane], (), bare.body)
+    return proofs.against(row.lane, bare.body) or _RowProof(proofs.door, down, row).reason_against(bare.body)
 
 
 def _has_loop(t: Any, statement: Stmt) -> bool:
@@ -80,43 +80,58 @@ def _has_loop(t: Any, statement: Stmt) -> bool:
     return isinstance(statement, t.For)
 
 
-def _rows_meet(door: Door, sides: Sequence[Lane], inside: Sequence[Lane], body: Stmt) -> str:
-    """Why two rows of a rectangle may store to one place, or may not share what stands around their stores.
+class _RowProof:
+    """That the rows of a rectangle store to places of their own, and share what stands around their stores.
 
     That a row reads nothing else of what is stored is proved with its lanes: what they read has the index of the store.
     """
-    t, down = door.tirx, sides[0]
-    match body:
-        case t.SeqStmt():
-            return next(filter(None, (_rows_meet(door, sides, inside, each) for each in body.seq)), "")
-        case t.For():
-            loop = Lane(door, body.loop_var, int(body.extent.value))
-            return _rows_meet(door, sides, (*inside, loop), body.body)
-        case t.IfThenElse():
-            differs = "whether an element is stored differs by row"
-            return differs if down.varies(body.condition) else _rows_meet(door, sides, inside, body.then_case)
-        case _:
-            apart = any(_tells_apart(sides, inside, index) for index in body.indices)
-            return "" if apart else f"its rows may meet in {body.buffer.name}"
+
+    def __init__(self, door: Door, down: Lane, row: Row) -> None:
+        self._door, self._t, self._down, self._row = door, door.tirx, down, row
+        self._inside: list[Lane] = []
+
+    def reason_against(self, body: Stmt) -> str:
+        """Why rows may not go together; empty if they may."""
+        t = self._t
+        match body:
+            case t.SeqStmt():
+                return next((reason for each in body.seq if (reason := self.reason_against(each))), "")
+            case t.For():
+                self._inside.append(Lane(self._door, body.loop_var, int(body.extent.value)))
+                return self.reason_against(body.body)
+            case t.IfThenElse():
+                differs = "whether an element is stored differs by row"
+                return differs if self._down.varies(body.condition) else self.reason_against(body.then_case)
+            case _:
+                own = any(body.buffer.same_as(cell) for cell in self._row.own.cells)
+                apart = own or any(map(self._tells_apart, body.indices))
+                return "" if apart else f"its rows may meet in {body.buffer.name}"
+
+    def _tells_apart(self, index: Expr) -> bool:
+        """Whether elements of different rows have different indices, whatever their columns and steps."""
+        steep, flat, steps = self._down.slope(index), self._row.lane.slope(index), step_of(self._inside, index)
+        if not steep or flat is None or steps is None:
+            return False
+        columns, rows = abs(flat) * (self._row.width - 1), abs(steep) * (self._down.width - 1)
+        return abs(steep) > columns and (steps == 0 or steps > rows + columns)
 
 
-def _tells_apart(sides: Sequence[Lane], inside: Sequence[Lane], index: Expr) -> bool:
-    """Whether elements of different rows have different indices, whatever their columns and steps."""
-    down, across = sides
-    steep, flat, steps = down.slope(index), across.slope(index), step_of(inside, index)
-    if not steep or flat is None or steps is None:
-        return False
-    columns, rows = abs(flat) * (across.width - 1), abs(steep) * (down.width - 1)
-    return abs(steep) > columns and (steps == 0 or steps > rows + columns)
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a rectangle stands: what is known in each of its rows, and its first column."""
+
+    row: Row
+    rows: tuple[Mapping[Expr, Expr], ...]
+    left: Expr
 
 
 class RectanglePacks:
     """The statements of rectangles."""
 
     def __init__(self, door: Door, renewal: Renewal, row_packs: RowPacks) -> None:
-        self._door, self._t, self._n, self._renewal, self._row_packs = (
-            door, door.tirx, Nodes(door), renewal, row_packs
-        )  # fmt: skip
+        self._door, self._t, self._n = door, door.tirx, Nodes(door)
+        self._renewal, self._row_packs = renewal, row_packs
+        self._vectorized = door.tirx.ForKind.VECTORIZED
 
     def all_of(self, found: Rectangle) -> Stmt:
         """Whole rectangles with what is left of their rows, and then the rows that are left."""
@@ -135,45 +150,46 @@ class RectanglePacks:
 
     def _at(self, found: Rectangle, top: Expr, left: Expr) -> Stmt:
         """The rectangle that begins at a row and a column."""
-        row = found.row
-        together = self._together(found, found.bare.body, top, left, {})
+        row, together = found.row, self._whole(found, top, left)
         if not found.bare.guards:
             return together
         hold = every_lane(self._door, [Lanes(found.down, top), Lanes(row.lane, left)], found.bare.guards)
         return self._t.IfThenElse(hold, together, self._rows(found, top, found.rows, self._row_packs.at(row, left)))
 
-    def _together(self, found: Rectangle, body: Stmt, top: Expr, left: Expr, known: Mapping[Expr, Expr]) -> Stmt:
+    def _whole(self, found: Rectangle, top: Expr, left: Expr) -> Stmt:
+        n, cells = self._n, found.row.own.cells
+        own = [{cell: self._renewal.buffer(cell) for cell in cells} for _ in range(found.rows)]
+        rows = tuple({found.down.index: n.add(top, n.i64(number)), **each} for number, each in enumerate(own))
+        allocations = [n.allocate(cell, {}) for each in own for cell in each.values()]
+        return n.sequence([*allocations, self._together(found.bare.body, _Place(found.row, rows, left), {})])
+
+    def _together(self, body: Stmt, place: _Place, known: Mapping[Expr, Expr]) -> Stmt:
         """The body with what the rows share around them: loops are walked once, and each row stores in its turn."""
         t = self._t
         match body:
             case t.SeqStmt():
-                return t.SeqStmt([self._together(found, each, top, left, known) for each in body.seq])
+                return t.SeqStmt([self._together(each, place, known) for each in body.seq])
             case t.For():
                 index = self._renewal.index("k")
-                inner = self._together(found, body.body, top, left, {**known, body.loop_var: index})
+                inner = self._together(body.body, place, {**known, body.loop_var: index})
                 notes = dict(body.annotations)
                 return t.For(index, body.min, body.extent, body.kind, inner, annotations=notes)
             case t.IfThenElse():
-                then = self._together(found, body.then_case, top, left, known)
-                return t.IfThenElse(self._renewal.expression(body.condition, known), then, None)
+                condition = self._renewal.copy(body.condition, known)
+                return t.IfThenElse(condition, self._together(body.then_case, place, known), None)
             case _:
-                return self._n.sequence(list(self._row_stores(found, body, top, left, known)))
+                return self._n.sequence([self._store(body, place, {**known, **each}) for each in place.rows])
 
-    def _row_stores(
-        self, found: Rectangle, store: Stmt, top: Expr, left: Expr, known: Mapping[Expr, Expr]
-    ) -> Iterable[Stmt]:
-        n, renewal = self._n, self._renewal
-        for number in range(found.rows):
-            lane = renewal.index("l")
-            at = {found.loop.loop_var: n.add(top, n.i64(number)), found.row.loop.loop_var: n.add(left, lane)}
-            each = renewal.statement(store, {**known, **at})
-            yield renewal.loop(lane, found.row.width, each, self._t.ForKind.VECTORIZED)
+    def _store(self, store: Stmt, place: _Place, known: Mapping[Expr, Expr]) -> Stmt:
+        lane, across = self._renewal.index("l"), place.row.lane
+        at = {across.index: self._n.add(place.left, lane), across.slot: lane}
+        return self._renewal.loop(lane, across.width, self._renewal.copy(store, {**known, **at}), self._vectorized)
 
     def _rows(self, found: Rectangle, top: Expr, count: int, each: Stmt) -> Stmt:
         """`each`, which is made for the loop's own index, for so many rows."""
         row = self._renewal.index("r")
         at = {found.loop.loop_var: self._n.add(top, row)}
-        return self._loop(row, count, self._renewal.statement(each, at))
+        return self._loop(row, count, self._renewal.copy(each, at))
 
     def _loop(self, index: Expr, extent: int, body: Stmt) -> Stmt:
         return self._renewal.loop(index, extent, body, self._t.ForKind.SERIAL)

@@ -1,12 +1,14 @@
-"""Copies of proved loops at other indices: every loop in a copy has a variable of its own."""
+"""Copies of proved loops at other indices: every loop in a copy has a variable of its own, and every buffer is new."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from tilewright.bridge.tirx.door import Door
-from tilewright.bridge.tirx.nodes import Expr, Nodes, Stmt
+from tilewright.bridge.tirx.nodes import Buffer, Expr, Nodes, Stmt
 
 __all__ = ["Renewal"]
+
+Known = Mapping[Expr, Expr]
 
 
 class Renewal:
@@ -18,8 +20,11 @@ class Renewal:
 
     def index(self, prefix: str) -> Expr:
         """A variable that nothing else uses."""
-        self._names += 1
-        return self._n.var(f"{prefix}_{self._names}", "int64")
+        return self._n.var(self._name(prefix), "int64")
+
+    def buffer(self, like: Buffer) -> Buffer:
+        """A buffer that nothing else uses."""
+        return self._n.like(like, self._name(str(like.name)), [int(extent.value) for extent in like.shape])
 
     def place(self, begin: int, number: Expr, size: int) -> Expr:
         """Where the group of a number begins, of groups of one size."""
@@ -35,30 +40,24 @@ class Renewal:
         notes = dict(loop.annotations)
         return self._t.For(loop.loop_var, loop.min, loop.extent, loop.kind, body, annotations=notes)
 
-    def statement(self, statement: Stmt, known: Mapping[Expr, Expr]) -> Stmt:
-        """A copy in which each known variable is its expression; made of loops, sequences, conditions and stores."""
-        t = self._t
-        match statement:
-            case t.For():
-                index = self.index("k")
-                body = self.statement(statement.body, {**known, statement.loop_var: index})
-                notes = dict(statement.annotations)
-                first, extent = (self.expression(e, known) for e in (statement.min, statement.extent))
-                return t.For(index, first, extent, statement.kind, body, annotations=notes)
-            case t.SeqStmt():
-                return t.SeqStmt([self.statement(each, known) for each in statement.seq])
-            case t.IfThenElse():
-                then, other = self.statement(statement.then_case, known), statement.else_case
-                other = None if other is None else self.statement(other, known)
-                return t.IfThenElse(self.expression(statement.condition, known), then, other)
-            case _:
-                indices = [self.expression(index, known) for index in statement.indices]
-                return t.BufferStore(statement.buffer, self.expression(statement.value, known), indices)
+    def copy(self, root: Any, known: Known) -> Any:
+        """A copy of a statement or expression in which each known variable or buffer is what stands for it."""
+        t, ffi, own = self._t, self._door.ffi, dict[Expr, Expr]()
 
-    def expression(self, e: Expr, known: Mapping[Expr, Expr]) -> Expr:
-        """The expression with the known variables replaced."""
+        def enter_loop(loop: Stmt) -> None:
+            own[loop.loop_var] = self.index("k")
+
+        def enter_buffer(allocation: Stmt) -> None:
+            own[allocation.buffer] = self.buffer(allocation.buffer)
+
+        ffi.structural_walk(root, [(t.For, enter_loop), (t.AllocBuffer, enter_buffer)], order="pre")
+        stands = {**known, **own}
 
         def known_or_same(var: Expr) -> Expr:
-            return known.get(var, var)
+            return stands.get(var, var)
 
-        return self._door.ffi.structural_map(e, (self._t.Var, known_or_same))
+        return ffi.structural_map(root, (t.Var, known_or_same))
+
+    def _name(self, prefix: str) -> str:
+        self._names += 1
+        return f"{prefix}_{self._names}"

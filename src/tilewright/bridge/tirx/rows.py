@@ -7,6 +7,7 @@ of the loop is done one by one.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tilewright.bridge.tirx.cells import Private, private
 from tilewright.bridge.tirx.door import Door
 from tilewright.bridge.tirx.guards import MOST_GUARDS, Guarded, Lanes, every_lane, guarded_by
 from tilewright.bridge.tirx.lanes import LANE_GUARDS, Lane, LaneProof, is_plain
@@ -46,10 +47,14 @@ class Proofs:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A loop whose packs are proved, where the guards of `bare` hold in every lane."""
+    """A loop whose packs are proved, where the guards of `bare` hold in every lane.
+
+    `own` is its body with a cell a lane, and `bare` that without the guards.
+    """
 
     loop: Stmt
     lane: Lane
+    own: Private
     bare: Guarded
 
     @property
@@ -73,12 +78,13 @@ def row_of(proofs: Proofs, loop: Stmt) -> Row | str:
     reason = _shape(proofs.door, loop)
     if reason:
         return reason
-    lane, bare = Lane(proofs.door, loop.loop_var, width_of(int(loop.extent.value))), Guarded((), loop.body)
-    reason = proofs.against(lane, loop.body)
+    lane = Lane(proofs.door, loop.loop_var, width_of(int(loop.extent.value)))
+    own = private(proofs.door, lane, loop.body)
+    bare, reason = Guarded((), own.body), proofs.against(lane, own.body)
     if reason in LANE_GUARDS:
-        bare = guarded_by(proofs.door, [lane], proofs.ranges, loop.body)
+        bare = guarded_by(proofs.door, [lane], proofs.ranges, own.body)
         reason = _unguarded(proofs, lane, bare) if bare.guards else reason
-    return reason or Row(loop, lane, bare)
+    return reason or Row(loop, lane, own, bare)
 
 
 def _shape(door: Door, loop: Stmt) -> str:
@@ -112,20 +118,26 @@ class RowPacks:
 
     def at(self, row: Row, first: Expr) -> Stmt:
         """The pack that begins at an index: as one vector, in order where a guard does not hold."""
-        whole = self._lanes(row, row.bare.body, first, row.width, self._t.ForKind.VECTORIZED)
+        whole = self._vector(row, first)
         if not row.bare.guards:
             return whole
         hold = every_lane(self._door, [Lanes(row.lane, first)], row.bare.guards)
-        slow = self._lanes(row, row.loop.body, first, row.width, self._t.ForKind.SERIAL)
-        return self._t.IfThenElse(hold, whole, slow)
+        return self._t.IfThenElse(hold, whole, self._one_by_one(row, first, row.width))
 
     def rest(self, row: Row) -> list[Stmt]:
         """What is left over, one by one; nothing where packs fill the row."""
         over = row.extent % row.width
         first = self._n.i64(row.begin + row.extent - over)
-        return [self._lanes(row, row.loop.body, first, over, self._t.ForKind.SERIAL)] if over else []
+        return [self._one_by_one(row, first, over)] if over else []
 
-    def _lanes(self, row: Row, body: Stmt, first: Expr, count: int, kind: object) -> Stmt:
+    def _vector(self, row: Row, first: Expr) -> Stmt:
+        t, lane, cells = self._t, self._renewal.index("l"), {cell: self._renewal.buffer(cell) for cell in row.own.cells}
+        at = {row.lane.index: self._n.add(first, lane), row.lane.slot: lane, **cells}
+        body = self._renewal.copy(row.bare.body, at)
+        loop = self._renewal.loop(lane, row.width, body, t.ForKind.VECTORIZED)
+        return self._n.sequence([*(self._n.allocate(cell, {}) for cell in cells.values()), loop])
+
+    def _one_by_one(self, row: Row, first: Expr, count: int) -> Stmt:
         lane = self._renewal.index("l")
-        at = {row.loop.loop_var: self._n.add(first, lane)}
-        return self._renewal.loop(lane, count, self._renewal.statement(body, at), kind)
+        body = self._renewal.copy(row.loop.body, {row.lane.index: self._n.add(first, lane)})
+        return self._renewal.loop(lane, count, body, self._t.ForKind.SERIAL)
