@@ -37,6 +37,7 @@ class Lanes:
 
     lane: Lane
     first: Expr
+    width: int
 
 
 def guarded_by(door: Door, lanes: Sequence[Lane], ranges: Ranges, body: Stmt) -> Guarded:
@@ -64,12 +65,12 @@ def _deciding(t: Any, side: Lanes, guard: Expr) -> Iterable[int]:
     if not side.lane.varies(guard):
         return (0,)
     if not isinstance(guard, (t.LT, t.LE, t.GT, t.GE)):
-        return range(side.lane.width)
+        return range(side.width)
     a, b = side.lane.slope(guard.a), side.lane.slope(guard.b)
     if a is None or b is None:
-        return range(side.lane.width)
+        return range(side.width)
     gets_harder = a >= b if isinstance(guard, (t.LT, t.LE)) else a <= b
-    return (side.lane.width - 1,) if gets_harder else (0,)
+    return (side.width - 1,) if gets_harder else (0,)
 
 
 class _Finder:

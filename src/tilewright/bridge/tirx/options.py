@@ -20,7 +20,6 @@ __all__ = ["LANES", "TirxOptions", "TirxPlanner"]
 LANES = 16
 """Elements of a pack unless more are allowed: those of one vector."""
 _MOST_STACK = 65536
-_NOT_BUILT = "no route until its pass exists"
 
 
 def _option(default: Any, allowed: str, admits: Callable[[Any], bool]) -> Any:
@@ -120,11 +119,11 @@ class TirxOptions:
     target: str = _only("GPU targets", "llvm")
     host: str = _only("GPU targets", "llvm")
     pipeline: str = _only("modules with tile primitives", "standard")
-    vectorize: bool = _only(_NOT_BUILT, True)
+    vectorize: bool = _flag(True)
     auto_vectorize: bool = _flag(False)
     cpu_matrix_backend: CpuMatrixBackend = field(default=CpuMatrixBackend.REFERENCE, metadata=_one_of(CpuMatrixBackend))
     cpu_math_backend: CpuMathBackend = field(default=CpuMathBackend.REFERENCE, metadata=_one_of(CpuMathBackend))
-    eliminate_common_subexpressions: bool = _only(_NOT_BUILT, False)
+    eliminate_common_subexpressions: bool = _flag(True)
     forward_readonly_tile_loads: bool = _flag(False)
     cooperative_matrix: bool = _only("the target metal", False)
     metal_mpp: bool = _only("the target metal", False)
@@ -140,6 +139,7 @@ class TirxOptions:
         planned = self.planner.enabled, "planner.enabled"
         yield "planner.max_cpu_stack_bytes", self.planner.max_cpu_stack_bytes, "plans storage", *planned
         yield "auto_vectorize", self.auto_vectorize, "plans packs", *planned
+        yield "auto_vectorize", self.auto_vectorize, "makes vectors", self.vectorize, "vectorize"
         packed, wider = (self.auto_vectorize, "auto_vectorize"), self.planner.max_cpu_vector_lanes != LANES
         yield "planner.max_cpu_vector_lanes", wider, "widens packs", *packed
         cblas = self.cpu_matrix_backend is CpuMatrixBackend.CBLAS

@@ -82,10 +82,10 @@ class _Packer:
             return None
         self._count(row, found.bare.guards)
         self.counters["packs of several rows"] += 1
-        self.counters["ragged ends"] += bool(found.extent % found.rows)
+        self.counters["ragged ends"] += bool(int(loop.extent.value) % found.down.width)
         return self._rectangles.all_of(found)
 
     def _count(self, row: Row, guards: object) -> None:
         self.counters["packed nests"] += 1
-        self.counters["ragged ends"] += bool(row.extent % row.width)
+        self.counters["ragged ends"] += bool(int(row.loop.extent.value) % row.width)
         self.counters["guarded packs"] += bool(guards)

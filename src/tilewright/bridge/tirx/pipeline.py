@@ -10,6 +10,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from tilewright.bridge.tirx.door import Door
+from tilewright.bridge.tirx.merging import merge_pass
 from tilewright.bridge.tirx.stack import KEPT, StackPlan, stack_pass
 
 __all__ = ["PIPELINE", "erase_notes", "pipeline_of"]
@@ -30,6 +31,7 @@ def _module_passes(door: Door) -> list[Any]:
         x.FlattenBuffer(),
         x.VectorizeLoop(True),
         x.UnrollLoop(),
+        merge_pass(door),
         x.VerifyMemory(),
         x.AnnotateEntryFunc(),
         x.SplitHostDevice(),

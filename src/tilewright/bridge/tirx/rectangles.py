@@ -6,8 +6,8 @@
 
 Each row keeps a vector of its own; an element has its steps in the order that they had. It takes a nest with an ordered
 loop in its body: without one, rows would share nothing in time. The elements of one rectangle must store to places of
-their own and read nothing else of what is stored. Rows that are left over, and packs in which a guard does not hold,
-go as packs of one row.
+their own and read nothing else of what is stored. Rows that are left over make smaller rectangles; a rectangle in which
+a guard does not hold goes as packs of one row.
 """
 
 from collections.abc import Mapping
@@ -18,8 +18,9 @@ from tilewright.bridge.tirx.door import Door
 from tilewright.bridge.tirx.guards import MOST_GUARDS, Guarded, Lanes, every_lane, guarded_by
 from tilewright.bridge.tirx.lanes import Lane, is_plain, step_of
 from tilewright.bridge.tirx.nodes import Expr, Nodes, Stmt
+from tilewright.bridge.tirx.parts import Part, parts_of
 from tilewright.bridge.tirx.renewal import Renewal
-from tilewright.bridge.tirx.rows import Proofs, Row, RowPacks
+from tilewright.bridge.tirx.rows import Proofs, Row, RowPacks, parts_of_row
 
 __all__ = ["Rectangle", "RectanglePacks", "rectangle_of", "rows_of"]
 
@@ -40,21 +41,6 @@ class Rectangle:
     row: Row
     down: Lane
     bare: Guarded
-
-    @property
-    def rows(self) -> int:
-        """Rows of one rectangle."""
-        return self.down.width
-
-    @property
-    def begin(self) -> int:
-        """The index of the first row."""
-        return int(self.loop.min.value)
-
-    @property
-    def extent(self) -> int:
-        """All rows of the loop."""
-        return int(self.loop.extent.value)
 
 
 def rectangle_of(proofs: Proofs, loop: Stmt, row: Row, budget: int) -> Rectangle | str:
@@ -118,11 +104,12 @@ class _RowProof:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a rectangle stands: what is known in each of its rows, and its first column."""
+    """Where a rectangle stands: what is known in each of its rows, its first column, and how many it has."""
 
-    row: Row
+    lane: Lane
     rows: tuple[Mapping[Expr, Expr], ...]
     left: Expr
+    width: int
 
 
 class RectanglePacks:
@@ -131,37 +118,45 @@ class RectanglePacks:
     def __init__(self, door: Door, renewal: Renewal, row_packs: RowPacks) -> None:
         self._door, self._t, self._n = door, door.tirx, Nodes(door)
         self._renewal, self._row_packs = renewal, row_packs
-        self._vectorized = door.tirx.ForKind.VECTORIZED
 
     def all_of(self, found: Rectangle) -> Stmt:
-        """Whole rectangles with what is left of their rows, and then the rows that are left."""
-        n, renewal, row = self._n, self._renewal, found.row
-        down, across = renewal.index("r"), renewal.index("q")
-        top, left = renewal.place(found.begin, down, found.rows), self._row_packs.first_of(row, across)
-        packs = self._loop(across, row.extent // row.width, self._at(found, top, left))
-        rest = [self._rows(found, top, found.rows, each) for each in self._row_packs.rest(row)]
-        whole = self._loop(down, found.extent // found.rows, n.sequence([packs, *rest]))
-        over = found.extent % found.rows
-        if not over:
-            return whole
-        return n.sequence(
-            [whole, self._rows(found, n.i64(found.begin + found.extent - over), over, self._row_packs.all_of(row))]
-        )
+        """Rectangles of most rows, then of fewer, and at last single rows; the columns of each in packs."""
+        down = found.loop
+        parts = parts_of(int(down.min.value), int(down.extent.value), found.down.width, 2)
+        return self._n.sequence([self._down(found, part) for part in parts])
 
-    def _at(self, found: Rectangle, top: Expr, left: Expr) -> Stmt:
+    def _down(self, found: Rectangle, part: Part) -> Stmt:
+        if part.size == 1:
+            return self._rows(found, self._n.i64(part.begin), part.groups, self._row_packs.all_of(found.row))
+
+        def across(top: Expr) -> Stmt:
+            return self._n.sequence([self._across(found, top, part.size, each) for each in parts_of_row(found.row)])
+
+        return self._renewal.groups(part, "r", across)
+
+    def _across(self, found: Rectangle, top: Expr, rows: int, part: Part) -> Stmt:
+        if part.size == 1:
+            rest = self._row_packs.one_by_one(found.row, self._n.i64(part.begin), part.groups)
+            return self._rows(found, top, rows, rest)
+        return self._renewal.groups(part, "q", lambda left: self._at(found, top, rows, left, part.size))
+
+    def _at(self, found: Rectangle, top: Expr, rows: int, left: Expr, width: int) -> Stmt:
         """The rectangle that begins at a row and a column."""
-        row, together = found.row, self._whole(found, top, left)
+        row, together = found.row, self._whole(found, top, rows, left, width)
         if not found.bare.guards:
             return together
-        hold = every_lane(self._door, [Lanes(found.down, top), Lanes(row.lane, left)], found.bare.guards)
-        return self._t.IfThenElse(hold, together, self._rows(found, top, found.rows, self._row_packs.at(row, left)))
+        sides = [Lanes(found.down, top, rows), Lanes(row.lane, left, width)]
+        hold = every_lane(self._door, sides, found.bare.guards)
+        one_by_one = self._rows(found, top, rows, self._row_packs.at(row, left, width))
+        return self._t.IfThenElse(hold, together, one_by_one)
 
-    def _whole(self, found: Rectangle, top: Expr, left: Expr) -> Stmt:
+    def _whole(self, found: Rectangle, top: Expr, rows: int, left: Expr, width: int) -> Stmt:
         n, cells = self._n, found.row.own.cells
-        own = [{cell: self._renewal.buffer(cell) for cell in cells} for _ in range(found.rows)]
-        rows = tuple({found.down.index: n.add(top, n.i64(number)), **each} for number, each in enumerate(own))
+        own = [{cell: self._renewal.buffer(cell) for cell in cells} for _ in range(rows)]
+        known = tuple({found.down.index: n.add(top, n.i64(number)), **each} for number, each in enumerate(own))
         allocations = [n.allocate(cell, {}) for each in own for cell in each.values()]
-        return n.sequence([*allocations, self._together(found.bare.body, _Place(found.row, rows, left), {})])
+        place = _Place(found.row.lane, known, left, width)
+        return n.sequence([*allocations, self._together(found.bare.body, place, {})])
 
     def _together(self, body: Stmt, place: _Place, known: Mapping[Expr, Expr]) -> Stmt:
         """The body with what the rows share around them: loops are walked once, and each row stores in its turn."""
@@ -181,15 +176,13 @@ class RectanglePacks:
                 return self._n.sequence([self._store(body, place, {**known, **each}) for each in place.rows])
 
     def _store(self, store: Stmt, place: _Place, known: Mapping[Expr, Expr]) -> Stmt:
-        lane, across = self._renewal.index("l"), place.row.lane
-        at = {across.index: self._n.add(place.left, lane), across.slot: lane}
-        return self._renewal.loop(lane, across.width, self._renewal.copy(store, {**known, **at}), self._vectorized)
+        lane = self._renewal.index("l")
+        at = {place.lane.index: self._n.add(place.left, lane), place.lane.slot: lane}
+        body = self._renewal.copy(store, {**known, **at})
+        return self._renewal.loop(lane, place.width, body, self._t.ForKind.VECTORIZED)
 
     def _rows(self, found: Rectangle, top: Expr, count: int, each: Stmt) -> Stmt:
         """`each`, which is made for the loop's own index, for so many rows."""
         row = self._renewal.index("r")
-        at = {found.loop.loop_var: self._n.add(top, row)}
-        return self._loop(row, count, self._renewal.copy(each, at))
-
-    def _loop(self, index: Expr, extent: int, body: Stmt) -> Stmt:
-        return self._renewal.loop(index, extent, body, self._t.ForKind.SERIAL)
+        at = {found.down.index: self._n.add(top, row)}
+        return self._renewal.loop(row, count, self._renewal.copy(each, at), self._t.ForKind.SERIAL)

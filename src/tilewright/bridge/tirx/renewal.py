@@ -1,10 +1,11 @@
 """Copies of proved loops at other indices: every loop in a copy has a variable of its own, and every buffer is new."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tilewright.bridge.tirx.door import Door
 from tilewright.bridge.tirx.nodes import Buffer, Expr, Nodes, Stmt
+from tilewright.bridge.tirx.parts import Part
 
 __all__ = ["Renewal"]
 
@@ -26,10 +27,14 @@ class Renewal:
         """A buffer that nothing else uses."""
         return self._n.like(like, self._name(str(like.name)), [int(extent.value) for extent in like.shape])
 
-    def place(self, begin: int, number: Expr, size: int) -> Expr:
-        """Where the group of a number begins, of groups of one size."""
-        at = self._n.mul(number, self._n.i64(size))
-        return self._n.add(self._n.i64(begin), at) if begin else at
+    def groups(self, part: Part, prefix: str, each: Callable[[Expr], Stmt]) -> Stmt:
+        """`each`, which is made for the first index of a group, for all groups of a part."""
+        if part.groups == 1:
+            return each(self._n.i64(part.begin))
+        group = self.index(prefix)
+        at = self._n.mul(group, self._n.i64(part.size))
+        body = each(self._n.add(self._n.i64(part.begin), at) if part.begin else at)
+        return self.loop(group, part.groups, body, self._t.ForKind.SERIAL)
 
     def loop(self, index: Expr, extent: int, body: Stmt, kind: Any) -> Stmt:
         """A loop from zero."""

@@ -1,10 +1,10 @@
 """Packs of one row: 4 to 16 neighbours along a loop of independent elements go as one vector.
 
 Each element's own loops stay in their order, so every element has the bits that it had. What is left over at the end
-of the loop is done one by one.
+of the loop goes in narrower packs, and at last one by one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tilewright.bridge.tirx.cells import Private, private
@@ -13,10 +13,11 @@ from tilewright.bridge.tirx.guards import MOST_GUARDS, Guarded, Lanes, every_lan
 from tilewright.bridge.tirx.lanes import LANE_GUARDS, Lane, LaneProof, is_plain
 from tilewright.bridge.tirx.nodes import Buffer, Expr, Nodes, Stmt
 from tilewright.bridge.tirx.options import LANES
+from tilewright.bridge.tirx.parts import Part, parts_of
 from tilewright.bridge.tirx.ranges import Ranges
 from tilewright.bridge.tirx.renewal import Renewal
 
-__all__ = ["Proofs", "Row", "RowPacks", "width_of"]
+__all__ = ["Proofs", "Row", "RowPacks", "parts_of_row", "row_of", "width_of"]
 
 _LEAST = 4
 
@@ -63,13 +64,8 @@ class Row:
         return int(self.loop.extent.value)
 
     @property
-    def begin(self) -> int:
-        """The index of the first element."""
-        return int(self.loop.min.value)
-
-    @property
     def width(self) -> int:
-        """Lanes of a pack."""
+        """Lanes of the widest packs."""
         return self.lane.width
 
 
@@ -106,38 +102,35 @@ class RowPacks:
         self._door, self._t, self._n, self._renewal = door, door.tirx, Nodes(door), renewal
 
     def all_of(self, row: Row) -> Stmt:
-        """Whole packs, and then the rest."""
-        packs = self._renewal.index("q")
-        whole = self.at(row, self.first_of(row, packs))
-        body = self._renewal.loop(packs, row.extent // row.width, whole, self._t.ForKind.SERIAL)
-        return self._n.sequence([body, *self.rest(row)])
+        """Wide packs, then narrower ones, and what is left one by one."""
+        return self._n.sequence([self._part(row, part) for part in parts_of_row(row)])
 
-    def first_of(self, row: Row, pack: Expr) -> Expr:
-        """The index of the first element of a pack."""
-        return self._renewal.place(row.begin, pack, row.width)
+    def _part(self, row: Row, part: Part) -> Stmt:
+        if part.size == 1:
+            return self.one_by_one(row, self._n.i64(part.begin), part.groups)
+        return self._renewal.groups(part, "q", lambda first: self.at(row, first, part.size))
 
-    def at(self, row: Row, first: Expr) -> Stmt:
+    def at(self, row: Row, first: Expr, width: int) -> Stmt:
         """The pack that begins at an index: as one vector, in order where a guard does not hold."""
-        whole = self._vector(row, first)
+        whole = self._vector(row, first, width)
         if not row.bare.guards:
             return whole
-        hold = every_lane(self._door, [Lanes(row.lane, first)], row.bare.guards)
-        return self._t.IfThenElse(hold, whole, self._one_by_one(row, first, row.width))
+        hold = every_lane(self._door, [Lanes(row.lane, first, width)], row.bare.guards)
+        return self._t.IfThenElse(hold, whole, self.one_by_one(row, first, width))
 
-    def rest(self, row: Row) -> list[Stmt]:
-        """What is left over, one by one; nothing where packs fill the row."""
-        over = row.extent % row.width
-        first = self._n.i64(row.begin + row.extent - over)
-        return [self._one_by_one(row, first, over)] if over else []
-
-    def _vector(self, row: Row, first: Expr) -> Stmt:
+    def _vector(self, row: Row, first: Expr, width: int) -> Stmt:
         t, lane, cells = self._t, self._renewal.index("l"), {cell: self._renewal.buffer(cell) for cell in row.own.cells}
         at = {row.lane.index: self._n.add(first, lane), row.lane.slot: lane, **cells}
-        body = self._renewal.copy(row.bare.body, at)
-        loop = self._renewal.loop(lane, row.width, body, t.ForKind.VECTORIZED)
+        loop = self._renewal.loop(lane, width, self._renewal.copy(row.bare.body, at), t.ForKind.VECTORIZED)
         return self._n.sequence([*(self._n.allocate(cell, {}) for cell in cells.values()), loop])
 
-    def _one_by_one(self, row: Row, first: Expr, count: int) -> Stmt:
+    def one_by_one(self, row: Row, first: Expr, count: int) -> Stmt:
+        """The loop as it was, over a part of it."""
         lane = self._renewal.index("l")
         body = self._renewal.copy(row.loop.body, {row.lane.index: self._n.add(first, lane)})
         return self._renewal.loop(lane, count, body, self._t.ForKind.SERIAL)
+
+
+def parts_of_row(row: Row) -> Iterator[Part]:
+    """Packs from the widest on, and single elements."""
+    return parts_of(int(row.loop.min.value), int(row.loop.extent.value), row.width, _LEAST)

@@ -63,7 +63,7 @@ def hold(guard: Any, first: int) -> bool:
     """Whether `guard(nodes, lane)` holds in the sixteen lanes from `first` on, as the pack asks."""
     n = Nodes(open_door())
     lane = n.var("lane", "int64")
-    asked = every_lane(n.door, [Lanes(Lane(n.door, lane, 16), n.i64(first))], [guard(n, lane)])
+    asked = every_lane(n.door, [Lanes(Lane(n.door, lane, 16), n.i64(first), 16)], [guard(n, lane)])
     return bool(int(n.door.tvm.sym.Analyzer().simplify(asked).value))
 
 
@@ -109,7 +109,7 @@ def test_all_lanes_are_asked_interior_ones_too(guard: Any, begins: dict[int, boo
 def test_one_lane_is_asked_where_it_decides() -> None:
     n = Nodes(open_door())
     lane, row = n.var("lane", "int64"), n.var("row", "int64")
-    sides = [Lanes(Lane(n.door, row, 8), n.i64(0)), Lanes(Lane(n.door, lane, 16), n.i64(0))]
+    sides = [Lanes(Lane(n.door, row, 8), n.i64(0), 8), Lanes(Lane(n.door, lane, 16), n.i64(0), 16)]
     fits = n.lt(n.add(row, lane), n.i64(40))
     asked = every_lane(n.door, sides, [fits, n.ge(lane, n.i64(3))])
     assert str(asked).replace("T.int64", "") == "T.Add((0), (7)) + T.Add((0), (15)) < (40) and T.Add((0), (0)) >= (3)"

@@ -60,6 +60,12 @@ def test_wider_packs_need_packs() -> None:
     assert caught.value.diagnostic.code.id == "TW427"
 
 
+def test_packs_need_vectors() -> None:
+    with pytest.raises(PlanError, match="vectorize is False") as caught:
+        TirxOptions(auto_vectorize=True, vectorize=False)
+    assert caught.value.diagnostic.code.id == "TW427"
+
+
 def test_every_field_of_the_tables_is_there() -> None:
     assert len(fields(TirxPlanner)) == 25
     assert len({each.name for each in fields(TirxOptions)} - {"shared_ssa"}) == 13
