@@ -13,14 +13,13 @@ from itertools import product
 from typing import Any
 
 from tilewright.bridge.tirx.door import Door
-from tilewright.bridge.tirx.lanes import Lane
+from tilewright.bridge.tirx.lanes import LAZY, Lane
 from tilewright.bridge.tirx.nodes import Expr, Nodes, Stmt
 from tilewright.bridge.tirx.ranges import Ranges
 
-__all__ = ["MOST_GUARDS", "Guarded", "Lanes", "every_lane", "guarded_by"]
+__all__ = ["MOST_GUARDS", "Guarded", "Lanes", "conjuncts_of", "easiest_lane", "every_lane", "guarded_by"]
 
 MOST_GUARDS = 8
-_LAZY = "prim.if_then_else"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +63,24 @@ def every_lane(door: Door, sides: Sequence[Lanes], guards: Iterable[Expr]) -> Ex
 def _deciding(t: Any, side: Lanes, guard: Expr) -> Iterable[int]:
     if not side.lane.varies(guard):
         return (0,)
+    harder = _gets_harder(t, side.lane, guard)
+    return range(side.width) if harder is None else (side.width - 1 if harder else 0,)
+
+
+def easiest_lane(t: Any, lane: Lane, guard: Expr, width: int) -> int | None:
+    """Where a guard holds if it does in any lane of a pack; None where that is not one place."""
+    harder = _gets_harder(t, lane, guard)
+    return None if harder is None else 0 if harder else width - 1
+
+
+def _gets_harder(t: Any, lane: Lane, guard: Expr) -> bool | None:
+    """Whether a guard that holds in a lane holds in those before it, or else in those after it; None for neither."""
     if not isinstance(guard, (t.LT, t.LE, t.GT, t.GE)):
-        return range(side.width)
-    a, b = side.lane.slope(guard.a), side.lane.slope(guard.b)
+        return None
+    a, b = lane.slope(guard.a), lane.slope(guard.b)
     if a is None or b is None:
-        return range(side.width)
-    gets_harder = a >= b if isinstance(guard, (t.LT, t.LE)) else a <= b
-    return (side.width - 1,) if gets_harder else (0,)
+        return None
+    return a >= b if isinstance(guard, (t.LT, t.LE)) else a <= b
 
 
 class _Finder:
@@ -104,7 +114,7 @@ class _Finder:
         result = self._door.ffi.WalkResult
 
         def visit(call: Expr) -> Any:
-            if str(call.op.name) != _LAZY:
+            if str(call.op.name) != LAZY:
                 return result.ADVANCE
             self._condition(call.args[0], certain=certain)
             for arm in call.args[1:]:
@@ -114,7 +124,7 @@ class _Finder:
         self._door.ffi.structural_walk(e, [(self._door.tvm.ir.Call, visit)], order="pre")
 
     def _condition(self, condition: Expr, *, certain: bool) -> None:
-        for guard in _conjuncts(self._t, condition):
+        for guard in conjuncts_of(self._t, condition):
             known = any(self._door.ffi.structural_equal(guard, each) for each in self.guards)
             varies = any(lane.varies(guard) for lane in self._lanes)
             early = varies and self._is_plain(guard) and (certain or self._is_bounded(guard))
@@ -153,10 +163,11 @@ class _Finder:
                 return False
 
 
-def _conjuncts(t: Any, condition: Expr) -> Iterator[Expr]:
+def conjuncts_of(t: Any, condition: Expr) -> Iterator[Expr]:
+    """What has to hold for a condition to hold."""
     if isinstance(condition, t.And):
-        yield from _conjuncts(t, condition.a)
-        yield from _conjuncts(t, condition.b)
+        yield from conjuncts_of(t, condition.a)
+        yield from conjuncts_of(t, condition.b)
     else:
         yield condition
 
@@ -175,7 +186,7 @@ def _without(door: Door, guards: Iterable[Expr], body: Stmt) -> Stmt:
         return e.b if holds(e.a) else e.a if holds(e.b) else e
 
     def arm(call: Expr) -> Expr:
-        return call.args[1] if str(call.op.name) == _LAZY and holds(call.args[0]) else call
+        return call.args[1] if str(call.op.name) == LAZY and holds(call.args[0]) else call
 
     def then(statement: Stmt) -> Stmt:
         return statement.then_case if holds(statement.condition) else statement

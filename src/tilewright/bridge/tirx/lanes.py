@@ -12,9 +12,10 @@ from typing import Any
 from tilewright.bridge.tirx.door import Door
 from tilewright.bridge.tirx.nodes import Buffer, Expr, Nodes, Stmt
 
-__all__ = ["LANE_GUARDS", "Lane", "LaneProof", "is_plain", "step_of"]
+__all__ = ["LANE_GUARDS", "LAZY", "Lane", "LaneProof", "is_plain", "operands_of", "step_of"]
 
 _STORED, _READ = "whether an element is stored differs by lane", "whether an element is read differs by lane"
+LAZY = "prim.if_then_else"
 LANE_GUARDS = frozenset({_STORED, _READ})
 """Reasons that a guard gives."""
 
@@ -59,7 +60,7 @@ class LaneProof:
     """Of one loop. `apart` says that a promise keeps what is stored to apart from all other arguments."""
 
     def __init__(self, door: Door, lane: Lane, arguments: Sequence[Buffer], *, apart: bool) -> None:
-        self._door, self._lane, self._arguments, self._apart = door, lane, arguments, apart
+        self.door, self.lane, self._arguments, self._apart = door, lane, arguments, apart
         self._inside: list[Lane] = []
         t = door.tirx
         self._plain = (
@@ -74,66 +75,71 @@ class LaneProof:
     # ---- statements
 
     def _statement(self, statement: Stmt) -> str:
-        t = self._door.tirx
+        t = self.door.tirx
         match statement:
             case t.SeqStmt():
                 return _first(self._statement(each) for each in statement.seq)
             case t.For():
                 return self._loop(statement)
             case t.IfThenElse():
-                if statement.else_case is not None or self._lane.varies(statement.condition):
+                if statement.else_case is not None or self.lane.varies(statement.condition):
                     return _STORED
                 return self._statement(statement.then_case)
             case t.BufferStore():
-                return self._store(statement) or self._value(statement.value)
+                return self._store(statement) or self.value(statement.value)
             case t.AllocBuffer() | t.Bind():
                 return "its body has temporaries"
             case _:
                 return f"its body has a {type(statement).__name__}"
 
     def _loop(self, loop: Stmt) -> str:
-        if not is_plain(self._door, loop):
+        if not is_plain(self.door, loop):
             return "a loop in it has bounds that are not constant"
-        self._inside.append(Lane(self._door, loop.loop_var, int(loop.extent.value)))
+        self._inside.append(Lane(self.door, loop.loop_var, int(loop.extent.value)))
         return self._statement(loop.body)
 
     def _store(self, store: Stmt) -> str:
-        if self._lane.slope(store.indices[-1]) == 0:
+        if self.lane.slope(store.indices[-1]) == 0:
             return f"every lane stores to one place of {store.buffer.name}"
-        reason = self._place(store.buffer, store.indices)
+        reason = self.place(store.buffer, store.indices)
         own = step_of(self._inside, store.indices[-1])
-        meet = own is None or 0 < own < self._lane.width
+        meet = own is None or 0 < own < self.lane.width
         return reason or (f"its lanes may meet in {store.buffer.name}" if meet else "")
 
     # ---- expressions
 
-    def _value(self, e: Expr) -> str:
+    def value(self, e: Expr) -> str:
         """Why an expression has no vector form."""
-        t, ir = self._door.tirx, self._door.tvm.ir
-        if not self._lane.varies(e) or isinstance(e, t.Var):
+        t, ir = self.door.tirx, self.door.tvm.ir
+        if not self.lane.varies(e) or isinstance(e, t.Var):
             return ""
         if isinstance(e, ir.TensorLoad):
-            return self._place(e.source, e.indices)
+            return self.place(e.source, e.indices)
         if isinstance(e, ir.Call):
-            return self._call(e)
+            return self.call(e)
         if not isinstance(e, self._plain):
             return f"{type(e).__name__} has no vector form here"
-        return _first(self._value(each) for each in _operands(t, e))
+        return _first(self.value(each) for each in operands_of(t, e))
 
-    def _call(self, call: Expr) -> str:
+    def call(self, call: Expr) -> str:
+        """Why a call has no vector form."""
         name = str(call.op.name)
-        if name == "prim.if_then_else" and self._lane.varies(call.args[0]):
-            return _READ
-        if name != "prim.if_then_else" and not call.op.get_attr("TVectorizable"):
+        if name == LAZY and self.lane.varies(call.args[0]):
+            return self.lazily(call)
+        if name != LAZY and not call.op.get_attr("TVectorizable"):
             what = f"the function {call.args[0].value}" if name == "tirx.call_pure_extern" else name
             return f"{what} has no vector form"
-        return _first(self._value(each) for each in call.args)
+        return _first(self.value(each) for each in call.args)
+
+    def lazily(self, _choice: Expr) -> str:
+        """Why a lazy choice that differs by lane has no vector form."""
+        return _READ
 
     # ---- places
 
-    def _place(self, buffer: Buffer, indices: Sequence[Expr]) -> str:
+    def place(self, buffer: Buffer, indices: Sequence[Expr]) -> str:
         """Why the lanes are neither neighbours in the buffer nor at one place of it."""
-        *outer, last = (self._lane.slope(index) for index in indices)
+        *outer, last = (self.lane.slope(index) for index in indices)
         if any(slope != 0 for slope in outer) or last not in (0, 1):
             return f"its lanes are no neighbours in {buffer.name}"
         return ""
@@ -142,7 +148,7 @@ class LaneProof:
 
     def _hazard(self, body: Stmt) -> str:
         """Why a lane may read what another one stores."""
-        t, ffi, ir = self._door.tirx, self._door.ffi, self._door.tvm.ir
+        t, ffi, ir = self.door.tirx, self.door.ffi, self.door.tvm.ir
         stores, loads = list[Any](), list[Any]()
         ffi.structural_walk(body, [(t.BufferStore, stores.append), (ir.TensorLoad, loads.append)], order="pre")
         places = [*((each.buffer, each.indices) for each in stores), *((each.source, each.indices) for each in loads)]
@@ -150,7 +156,7 @@ class LaneProof:
 
     def _meets(self, store: Stmt, buffer: Buffer, indices: Sequence[Expr]) -> str:
         if buffer.same_as(store.buffer):
-            same = self._door.ffi.structural_equal(indices, store.indices)
+            same = self.door.ffi.structural_equal(indices, store.indices)
             return "" if same else f"its lanes may read what others store to {buffer.name}"
         if not self._apart and self._is_argument(buffer) and self._is_argument(store.buffer):
             return f"{buffer.name} and {store.buffer.name} may overlap without noalias"
@@ -179,7 +185,8 @@ def _first(reasons: Iterable[str]) -> str:
     return next((reason for reason in reasons if reason), "")
 
 
-def _operands(t: Any, e: Expr) -> Sequence[Expr]:
+def operands_of(t: Any, e: Expr) -> Sequence[Expr]:
+    """What an operator takes, in the order of its constructor."""
     if isinstance(e, t.Select):
         return e.condition, e.true_value, e.false_value
     if isinstance(e, t.Cast):

@@ -190,6 +190,23 @@ class Nodes:
         """A C function without effects; its symbol must exist in the process."""
         return self._t.call_pure_extern(self.dtype(operands[0]), symbol, *operands)
 
+    # ---- vectors
+
+    def vector(self, dtype: str, width: int) -> str:
+        """The type of so many lanes."""
+        return f"{dtype}x{width}"
+
+    def ramp(self, first: Expr, width: int) -> Expr:
+        """Neighbours from an index on."""
+        return self._t.Ramp(first, self._t.IntImm(self.dtype(first), 1), width)
+
+    def broadcast(self, e: Expr, width: int) -> Expr:
+        return self._t.Broadcast(e, width)
+
+    def masked_load(self, dtype: str, buffer: Buffer, indices: Sequence[Expr], mask: Expr) -> Expr:
+        """Undefined in the lanes that the mask leaves out, which touch no memory."""
+        return self._t.op.masked_load(dtype, buffer, *indices, mask)
+
     # ---- buffers and statements
 
     def buffer(self, name: str, dtype: str, shape: Sequence[int], *, alignment: int, scope: str = "") -> Buffer:

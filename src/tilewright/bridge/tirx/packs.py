@@ -13,11 +13,12 @@ from tilewright.bridge.tirx.realised import Realised
 from tilewright.bridge.tirx.rectangles import Rectangle, RectanglePacks, rectangle_of
 from tilewright.bridge.tirx.renewal import Renewal
 from tilewright.bridge.tirx.rows import Proofs, Row, RowPacks, row_of
+from tilewright.bridge.tirx.together import Together
 
 __all__ = ["pack"]
 
 INDEPENDENT = "tile.independent"
-COUNTED = ("packed nests", "packs of several rows", "ragged ends", "guarded packs")
+COUNTED = ("packed nests", "packs of several rows", "ragged ends", "guarded packs", "masked packs")
 
 
 def pack(door: Door, function: Any, *, noalias: bool, budget: int = LANES) -> Realised:
@@ -36,8 +37,9 @@ class _Packer:
     def __init__(self, door: Door, function: Any, *, apart: bool, budget: int) -> None:
         self._t, self._budget, self._renewal = door.tirx, budget, Renewal(door)
         self._proofs = Proofs(door, list(function.params), Ranges(door, function.body), apart)
-        self._rows = RowPacks(door, self._renewal)
-        self._rectangles = RectanglePacks(door, self._renewal, self._rows)
+        together = Together(door, self._renewal)
+        self._rows = RowPacks(door, self._renewal, together)
+        self._rectangles = RectanglePacks(door, self._renewal, together, self._rows)
         self.counters: dict[str, int] = dict.fromkeys(COUNTED, 0)
         self.declined: list[str] = []
 
@@ -89,3 +91,4 @@ class _Packer:
         self.counters["packed nests"] += 1
         self.counters["ragged ends"] += bool(int(row.loop.extent.value) % row.width)
         self.counters["guarded packs"] += bool(guards)
+        self.counters["masked packs"] += row.has_masks

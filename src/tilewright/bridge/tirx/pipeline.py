@@ -11,6 +11,7 @@ from typing import Any
 
 from tilewright.bridge.tirx.door import Door
 from tilewright.bridge.tirx.merging import merge_pass
+from tilewright.bridge.tirx.ramps import ramp_pass
 from tilewright.bridge.tirx.stack import KEPT, StackPlan, stack_pass
 
 __all__ = ["PIPELINE", "erase_notes", "pipeline_of"]
@@ -29,6 +30,7 @@ def _module_passes(door: Door) -> list[Any]:
     return [
         erase_notes(door),  # before everything: the notes that our passes exchange mean nothing to TVM's
         x.FlattenBuffer(),
+        ramp_pass(door),
         x.VectorizeLoop(True),
         x.UnrollLoop(),
         merge_pass(door),

@@ -6,11 +6,10 @@
 
 Each row keeps a vector of its own; an element has its steps in the order that they had. It takes a nest with an ordered
 loop in its body: without one, rows would share nothing in time. The elements of one rectangle must store to places of
-their own and read nothing else of what is stored. Rows that are left over make smaller rectangles; a rectangle in which
-a guard does not hold goes as packs of one row.
+their own and read nothing else of what is stored. Rows that are left over make smaller rectangles; one in which a
+guard does not hold goes under masks, or as packs of one row.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +20,7 @@ from tilewright.bridge.tirx.nodes import Expr, Nodes, Stmt
 from tilewright.bridge.tirx.parts import Part, parts_of
 from tilewright.bridge.tirx.renewal import Renewal
 from tilewright.bridge.tirx.rows import Proofs, Row, RowPacks, parts_of_row
+from tilewright.bridge.tirx.together import Columns, Together
 
 __all__ = ["Rectangle", "RectanglePacks", "rectangle_of", "rows_of"]
 
@@ -50,6 +50,9 @@ def rectangle_of(proofs: Proofs, loop: Stmt, row: Row, budget: int) -> Rectangle
     down = Lane(proofs.door, loop.loop_var, rows_of(int(loop.extent.value), row.width, budget))
     if down.width == 1:
         return ""
+    if row.needs_masks:
+        bare = Guarded((), row.own.body)
+        return _RowProof(proofs.door, down, row).reason_against(row.own.body) or Rectangle(loop, row, down, bare)
     bare = guarded_by(proofs.door, [down, row.lane], proofs.ranges, row.own.body)
     return _against(proofs, down, row, bare) or Rectangle(loop, row, down, bare)
 
@@ -102,22 +105,12 @@ class _RowProof:
         return abs(steep) > columns and (steps == 0 or steps > rows + columns)
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Where a rectangle stands: what is known in each of its rows, its first column, and how many it has."""
-
-    lane: Lane
-    rows: tuple[Mapping[Expr, Expr], ...]
-    left: Expr
-    width: int
-
-
 class RectanglePacks:
     """The statements of rectangles."""
 
-    def __init__(self, door: Door, renewal: Renewal, row_packs: RowPacks) -> None:
+    def __init__(self, door: Door, renewal: Renewal, together: Together, row_packs: RowPacks) -> None:
         self._door, self._t, self._n = door, door.tirx, Nodes(door)
-        self._renewal, self._row_packs = renewal, row_packs
+        self._renewal, self._together, self._row_packs = renewal, together, row_packs
 
     def all_of(self, found: Rectangle) -> Stmt:
         """Rectangles of most rows, then of fewer, and at last single rows; the columns of each in packs."""
@@ -142,44 +135,17 @@ class RectanglePacks:
 
     def _at(self, found: Rectangle, top: Expr, rows: int, left: Expr, width: int) -> Stmt:
         """The rectangle that begins at a row and a column."""
-        row, together = found.row, self._whole(found, top, rows, left, width)
+        row, columns = found.row, Columns(found.row.lane, left, width)
+        known = [{found.down.index: self._n.add(top, self._n.i64(number))} for number in range(rows)]
+        if row.needs_masks:
+            return self._together.masked(row.own, columns, known)
+        whole = self._together.vectors(row.own, found.bare.body, columns, known)
         if not found.bare.guards:
-            return together
-        sides = [Lanes(found.down, top, rows), Lanes(row.lane, left, width)]
-        hold = every_lane(self._door, sides, found.bare.guards)
-        one_by_one = self._rows(found, top, rows, self._row_packs.at(row, left, width))
-        return self._t.IfThenElse(hold, together, one_by_one)
-
-    def _whole(self, found: Rectangle, top: Expr, rows: int, left: Expr, width: int) -> Stmt:
-        n, cells = self._n, found.row.own.cells
-        own = [{cell: self._renewal.buffer(cell) for cell in cells} for _ in range(rows)]
-        known = tuple({found.down.index: n.add(top, n.i64(number)), **each} for number, each in enumerate(own))
-        allocations = [n.allocate(cell, {}) for each in own for cell in each.values()]
-        place = _Place(found.row.lane, known, left, width)
-        return n.sequence([*allocations, self._together(found.bare.body, place, {})])
-
-    def _together(self, body: Stmt, place: _Place, known: Mapping[Expr, Expr]) -> Stmt:
-        """The body with what the rows share around them: loops are walked once, and each row stores in its turn."""
-        t = self._t
-        match body:
-            case t.SeqStmt():
-                return t.SeqStmt([self._together(each, place, known) for each in body.seq])
-            case t.For():
-                index = self._renewal.index("k")
-                inner = self._together(body.body, place, {**known, body.loop_var: index})
-                notes = dict(body.annotations)
-                return t.For(index, body.min, body.extent, body.kind, inner, annotations=notes)
-            case t.IfThenElse():
-                condition = self._renewal.copy(body.condition, known)
-                return t.IfThenElse(condition, self._together(body.then_case, place, known), None)
-            case _:
-                return self._n.sequence([self._store(body, place, {**known, **each}) for each in place.rows])
-
-    def _store(self, store: Stmt, place: _Place, known: Mapping[Expr, Expr]) -> Stmt:
-        lane = self._renewal.index("l")
-        at = {place.lane.index: self._n.add(place.left, lane), place.lane.slot: lane}
-        body = self._renewal.copy(store, {**known, **at})
-        return self._renewal.loop(lane, place.width, body, self._t.ForKind.VECTORIZED)
+            return whole
+        hold = every_lane(self._door, [Lanes(found.down, top, rows), Lanes(row.lane, left, width)], found.bare.guards)
+        if row.has_masks:
+            return self._t.IfThenElse(hold, whole, self._together.masked(row.own, columns, known))
+        return self._t.IfThenElse(hold, whole, self._rows(found, top, rows, self._row_packs.at(row, left, width)))
 
     def _rows(self, found: Rectangle, top: Expr, count: int, each: Stmt) -> Stmt:
         """`each`, which is made for the loop's own index, for so many rows."""

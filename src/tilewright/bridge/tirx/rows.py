@@ -11,11 +11,13 @@ from tilewright.bridge.tirx.cells import Private, private
 from tilewright.bridge.tirx.door import Door
 from tilewright.bridge.tirx.guards import MOST_GUARDS, Guarded, Lanes, every_lane, guarded_by
 from tilewright.bridge.tirx.lanes import LANE_GUARDS, Lane, LaneProof, is_plain
+from tilewright.bridge.tirx.masks import MaskProof
 from tilewright.bridge.tirx.nodes import Buffer, Expr, Nodes, Stmt
 from tilewright.bridge.tirx.options import LANES
 from tilewright.bridge.tirx.parts import Part, parts_of
 from tilewright.bridge.tirx.ranges import Ranges
 from tilewright.bridge.tirx.renewal import Renewal
+from tilewright.bridge.tirx.together import Columns, Together
 
 __all__ = ["Proofs", "Row", "RowPacks", "parts_of_row", "row_of", "width_of"]
 
@@ -45,23 +47,25 @@ class Proofs:
         """Why the body has no packs along a lane; empty if all of it is proved."""
         return LaneProof(self.door, lane, self.arguments, apart=self.apart).reason_against(body)
 
+    def against_masks(self, lane: Lane, body: Stmt) -> str:
+        """Why the body has no packs under masks."""
+        return MaskProof(self.door, lane, self.arguments, apart=self.apart).reason_against(body)
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """A loop whose packs are proved, where the guards of `bare` hold in every lane.
 
-    `own` is its body with a cell a lane, and `bare` that without the guards.
+    `own` is its body with a cell a lane, and `bare` that without the guards. Where they do not hold, or where guards
+    are left, it goes under masks if it has any.
     """
 
     loop: Stmt
     lane: Lane
     own: Private
     bare: Guarded
-
-    @property
-    def extent(self) -> int:
-        """Elements of the loop."""
-        return int(self.loop.extent.value)
+    has_masks: bool = False
+    needs_masks: bool = False
 
     @property
     def width(self) -> int:
@@ -76,11 +80,15 @@ def row_of(proofs: Proofs, loop: Stmt) -> Row | str:
         return reason
     lane = Lane(proofs.door, loop.loop_var, width_of(int(loop.extent.value)))
     own = private(proofs.door, lane, loop.body)
-    bare, reason = Guarded((), own.body), proofs.against(lane, own.body)
-    if reason in LANE_GUARDS:
-        bare = guarded_by(proofs.door, [lane], proofs.ranges, own.body)
-        reason = _unguarded(proofs, lane, bare) if bare.guards else reason
-    return reason or Row(loop, lane, own, bare)
+    reason = proofs.against(lane, own.body)
+    if reason not in LANE_GUARDS:
+        return reason or Row(loop, lane, own, Guarded((), own.body))
+    has_masks = not proofs.against_masks(lane, own.body)
+    bare = guarded_by(proofs.door, [lane], proofs.ranges, own.body)
+    reason = _unguarded(proofs, lane, bare) if bare.guards else reason
+    if reason and has_masks:
+        return Row(loop, lane, own, Guarded((), own.body), has_masks=True, needs_masks=True)
+    return reason or Row(loop, lane, own, bare, has_masks)
 
 
 def _shape(door: Door, loop: Stmt) -> str:
@@ -98,8 +106,9 @@ def _unguarded(proofs: Proofs, lane: Lane, bare: Guarded) -> str:
 class RowPacks:
     """The statements of packs."""
 
-    def __init__(self, door: Door, renewal: Renewal) -> None:
-        self._door, self._t, self._n, self._renewal = door, door.tirx, Nodes(door), renewal
+    def __init__(self, door: Door, renewal: Renewal, together: Together) -> None:
+        self._door, self._t, self._n = door, door.tirx, Nodes(door)
+        self._renewal, self._together = renewal, together
 
     def all_of(self, row: Row) -> Stmt:
         """Wide packs, then narrower ones, and what is left one by one."""
@@ -111,18 +120,17 @@ class RowPacks:
         return self._renewal.groups(part, "q", lambda first: self.at(row, first, part.size))
 
     def at(self, row: Row, first: Expr, width: int) -> Stmt:
-        """The pack that begins at an index: as one vector, in order where a guard does not hold."""
-        whole = self._vector(row, first, width)
+        """The pack that begins at an index: as one vector, under masks or in order where a guard does not hold."""
+        columns = Columns(row.lane, first, width)
+        if row.needs_masks:
+            return self._together.masked(row.own, columns, [{}])
+        whole = self._together.vectors(row.own, row.bare.body, columns, [{}])
         if not row.bare.guards:
             return whole
         hold = every_lane(self._door, [Lanes(row.lane, first, width)], row.bare.guards)
+        if row.has_masks:
+            return self._t.IfThenElse(hold, whole, self._together.masked(row.own, columns, [{}]))
         return self._t.IfThenElse(hold, whole, self.one_by_one(row, first, width))
-
-    def _vector(self, row: Row, first: Expr, width: int) -> Stmt:
-        t, lane, cells = self._t, self._renewal.index("l"), {cell: self._renewal.buffer(cell) for cell in row.own.cells}
-        at = {row.lane.index: self._n.add(first, lane), row.lane.slot: lane, **cells}
-        loop = self._renewal.loop(lane, width, self._renewal.copy(row.bare.body, at), t.ForKind.VECTORIZED)
-        return self._n.sequence([*(self._n.allocate(cell, {}) for cell in cells.values()), loop])
 
     def one_by_one(self, row: Row, first: Expr, count: int) -> Stmt:
         """The loop as it was, over a part of it."""

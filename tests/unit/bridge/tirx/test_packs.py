@@ -140,7 +140,6 @@ MASKED = tensor_shape(16), tensor_shape(16, dtype=boolean), tensor_shape(16)
 DECLINED = {
     "the function expf has no vector form": shared.capture(*captured(16)),
     "its lanes are no neighbours in": gemm_bt.capture(*[tensor_shape(8, 8)] * 3, bm=8, bn=8, bk=8),
-    "whether an element is read differs by lane": masked.capture(*MASKED),
     "whether an element is stored differs by lane": masked.capture(*MASKED, stores=True),
     "fewer than 4 elements": shared.capture(*captured(3), expensive=False),
 }
