@@ -17,7 +17,7 @@ from tilewright.bridge.tirx.lanes import LAZY, Lane
 from tilewright.bridge.tirx.nodes import Expr, Nodes, Stmt
 from tilewright.bridge.tirx.ranges import Ranges
 
-__all__ = ["MOST_GUARDS", "Guarded", "Lanes", "conjuncts_of", "easiest_lane", "every_lane", "guarded_by"]
+__all__ = ["MOST_GUARDS", "Guarded", "Lanes", "conjuncts_of", "easiest_lane", "every_lane", "guarded_by", "too_many"]
 
 MOST_GUARDS = 8
 
@@ -37,6 +37,11 @@ class Lanes:
     lane: Lane
     first: Expr
     width: int
+
+
+def too_many(found: Guarded) -> str:
+    """Why no pack is worth asking for so many guards; empty if it may be."""
+    return f"more than {MOST_GUARDS} guards differ by element" if len(found.guards) > MOST_GUARDS else ""
 
 
 def guarded_by(door: Door, lanes: Sequence[Lane], ranges: Ranges, body: Stmt) -> Guarded:

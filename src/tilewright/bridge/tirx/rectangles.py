@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tilewright.bridge.tirx.door import Door
-from tilewright.bridge.tirx.guards import MOST_GUARDS, Guarded, Lanes, every_lane, guarded_by
+from tilewright.bridge.tirx.guards import Guarded, Lanes, every_lane, guarded_by, too_many
 from tilewright.bridge.tirx.lanes import Lane, is_plain, step_of
 from tilewright.bridge.tirx.nodes import Expr, Nodes, Stmt
 from tilewright.bridge.tirx.parts import Part, parts_of
@@ -35,12 +35,16 @@ def rows_of(extent: int, width: int, budget: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Rectangle:
-    """The loop over rows around a row of packs, where the guards of `bare` hold everywhere in a rectangle."""
+    """The loop over rows around a row of packs, where the guards of `bare` hold everywhere in a rectangle.
+
+    Where they do not, all rows go under masks if they may.
+    """
 
     loop: Stmt
     row: Row
     down: Lane
     bare: Guarded
+    has_masks: bool
 
 
 def rectangle_of(proofs: Proofs, loop: Stmt, row: Row, budget: int) -> Rectangle | str:
@@ -50,17 +54,13 @@ def rectangle_of(proofs: Proofs, loop: Stmt, row: Row, budget: int) -> Rectangle
     down = Lane(proofs.door, loop.loop_var, rows_of(int(loop.extent.value), row.width, budget))
     if down.width == 1:
         return ""
+    rows = _RowProof(proofs.door, down, row)
+    in_all_rows = rows.reason_against(row.own.body)
     if row.needs_masks:
-        bare = Guarded((), row.own.body)
-        return _RowProof(proofs.door, down, row).reason_against(row.own.body) or Rectangle(loop, row, down, bare)
+        return in_all_rows or Rectangle(loop, row, down, Guarded((), row.own.body), has_masks=True)
     bare = guarded_by(proofs.door, [down, row.lane], proofs.ranges, row.own.body)
-    return _against(proofs, down, row, bare) or Rectangle(loop, row, down, bare)
-
-
-def _against(proofs: Proofs, down: Lane, row: Row, bare: Guarded) -> str:
-    if len(bare.guards) > MOST_GUARDS:
-        return f"more than {MOST_GUARDS} guards differ by element"
-    return proofs.against(row.lane, bare.body) or _RowProof(proofs.door, down, row).reason_against(bare.body)
+    reason = too_many(bare) or proofs.against(row.lane, bare.body) or rows.reason_against(bare.body)
+    return reason or Rectangle(loop, row, down, bare, has_masks=row.has_masks and not in_all_rows)
 
 
 def _has_loop(t: Any, statement: Stmt) -> bool:
@@ -143,7 +143,7 @@ class RectanglePacks:
         if not found.bare.guards:
             return whole
         hold = every_lane(self._door, [Lanes(found.down, top, rows), Lanes(row.lane, left, width)], found.bare.guards)
-        if row.has_masks:
+        if found.has_masks:
             return self._t.IfThenElse(hold, whole, self._together.masked(row.own, columns, known))
         return self._t.IfThenElse(hold, whole, self._rows(found, top, rows, self._row_packs.at(row, left, width)))
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from tilewright.bridge.tirx.cells import Private, private
 from tilewright.bridge.tirx.door import Door
-from tilewright.bridge.tirx.guards import MOST_GUARDS, Guarded, Lanes, every_lane, guarded_by
+from tilewright.bridge.tirx.guards import Guarded, Lanes, every_lane, guarded_by, too_many
 from tilewright.bridge.tirx.lanes import LANE_GUARDS, Lane, LaneProof, is_plain
 from tilewright.bridge.tirx.masks import MaskProof
 from tilewright.bridge.tirx.nodes import Buffer, Expr, Nodes, Stmt
@@ -85,7 +85,7 @@ def row_of(proofs: Proofs, loop: Stmt) -> Row | str:
         return reason or Row(loop, lane, own, Guarded((), own.body))
     has_masks = not proofs.against_masks(lane, own.body)
     bare = guarded_by(proofs.door, [lane], proofs.ranges, own.body)
-    reason = _unguarded(proofs, lane, bare) if bare.guards else reason
+    reason = too_many(bare) or proofs.against(lane, bare.body)
     if reason and has_masks:
         return Row(loop, lane, own, Guarded((), own.body), has_masks=True, needs_masks=True)
     return reason or Row(loop, lane, own, bare, has_masks)
@@ -95,12 +95,6 @@ def _shape(door: Door, loop: Stmt) -> str:
     if not is_plain(door, loop):
         return "it is no plain loop"
     return "" if width_of(int(loop.extent.value)) else f"fewer than {_LEAST} elements"
-
-
-def _unguarded(proofs: Proofs, lane: Lane, bare: Guarded) -> str:
-    if len(bare.guards) > MOST_GUARDS:
-        return f"more than {MOST_GUARDS} guards differ by lane"
-    return proofs.against(lane, bare.body)
 
 
 class RowPacks:

@@ -182,6 +182,34 @@ def run(found: Realised, n: Nodes) -> np.ndarray[Any, Any]:
     return t
 
 
+def kept_by_row(n: Nodes, m: Any, column: Any, _k: Any, x: Any, t: Any) -> Any:
+    """Rows from 6 on store nothing; what the others read differs by lane."""
+    at, guard = [place(n, m, column)], n.lt(column, n.i64(12))
+    read = n.lazily(guard, n.load(x, [column]), n.float_("float32", 0.5))
+    return n.if_(n.lt(m, n.i64(6)), n.store(t, n.add(n.load(t, at), read), at))
+
+
+def test_a_rectangle_in_which_rows_differ_goes_row_by_row() -> None:
+    found, n = packed(kept_by_row)
+    want = np.zeros((128, 32), "f4")
+    want[:6, :16] = [3.0 * column if column < 12 else 1.5 for column in range(16)]
+    assert run(found, n).tobytes() == want.tobytes()
+
+
+def test_a_note_on_another_nest_changes_nothing() -> None:
+    """It speaks of three loops, and there are two; what remains is what is proved of each."""
+    n = Nodes(open_door())
+    t = n.buffer("t", "float32", [16], alignment=4)
+    m, column = n.var("m", "int64"), n.var("n", "int64")
+    store = n.store(t, n.float_("float32", 1.0), [n.floordiv(n.add(m, column), n.i64(2))])
+    notes = {"tile.independent": 3, "tile.mma": 2, "tile.fold": 1}
+    nest = n.for_(m, 16, n.for_(column, 16, store, {}), notes)
+    found = pack(n.door, n.function("main", [t], nest, {}), noalias=True, budget=128)
+    assert found.counters["packed nests"] == 0
+    assert [line.partition(": ")[2] for line in found.declined] == ["its nest is not rectangular"]
+    assert "vectorized" not in str(found.function)
+
+
 @pytest.mark.parametrize(("first", "steps"), [(0, 3), (5, 3), (0, 0)])
 def test_loops_begin_where_they_did_and_may_be_empty(first: int, steps: int) -> None:
     want = np.zeros(4096, "f4")
