@@ -173,23 +173,6 @@ class Nodes:
         """Evaluates one arm."""
         return self._t.if_then_else(condition, on_true, on_false)
 
-    # ---- conversions and calls
-
-    def cast(self, dtype: str, e: Expr) -> Expr:
-        """The machine's conversion: float to integer only where the number fits."""
-        return e if self.dtype(e) == dtype else self._t.Cast(dtype, e)
-
-    def reinterpret(self, dtype: str, e: Expr) -> Expr:
-        return e if self.dtype(e) == dtype else self._t.reinterpret(dtype, e)
-
-    def intrinsic(self, name: str, *operands: Expr) -> Expr:
-        """An LLVM intrinsic without effects, overloaded on the type of its operands."""
-        return self._t.call_llvm_pure_intrin(self.dtype(operands[0]), name, *operands)
-
-    def call(self, symbol: str, *operands: Expr) -> Expr:
-        """A C function without effects; its symbol must exist in the process."""
-        return self._t.call_pure_extern(self.dtype(operands[0]), symbol, *operands)
-
     # ---- vectors
 
     def vector(self, dtype: str, width: int) -> str:
@@ -206,6 +189,23 @@ class Nodes:
     def masked_load(self, dtype: str, buffer: Buffer, indices: Sequence[Expr], mask: Expr) -> Expr:
         """Undefined in the lanes that the mask leaves out, which touch no memory."""
         return self._t.op.masked_load(dtype, buffer, *indices, mask)
+
+    # ---- conversions and calls
+
+    def cast(self, dtype: str, e: Expr) -> Expr:
+        """The machine's conversion: float to integer only where the number fits."""
+        return e if self.dtype(e) == dtype else self._t.Cast(dtype, e)
+
+    def reinterpret(self, dtype: str, e: Expr) -> Expr:
+        return e if self.dtype(e) == dtype else self._t.reinterpret(dtype, e)
+
+    def intrinsic(self, name: str, *operands: Expr) -> Expr:
+        """An LLVM intrinsic without effects, overloaded on the type of its operands."""
+        return self._t.call_llvm_pure_intrin(self.dtype(operands[0]), name, *operands)
+
+    def call(self, symbol: str, *operands: Expr) -> Expr:
+        """A C function without effects; its symbol must exist in the process."""
+        return self._t.call_pure_extern(self.dtype(operands[0]), symbol, *operands)
 
     # ---- buffers and statements
 
