@@ -17,7 +17,17 @@ from tilewright.bridge.tirx.lanes import LAZY, Lane
 from tilewright.bridge.tirx.nodes import Expr, Nodes, Stmt
 from tilewright.bridge.tirx.ranges import Ranges
 
-__all__ = ["MOST_GUARDS", "Guarded", "Lanes", "conjuncts_of", "easiest_lane", "every_lane", "guarded_by", "too_many"]
+__all__ = [
+    "MOST_GUARDS",
+    "Guarded",
+    "Lanes",
+    "conjuncts_of",
+    "easiest_lane",
+    "every_lane",
+    "guarded_by",
+    "settled",
+    "too_many",
+]
 
 MOST_GUARDS = 8
 
@@ -48,7 +58,7 @@ def guarded_by(door: Door, lanes: Sequence[Lane], ranges: Ranges, body: Stmt) ->
     """The body without the guards that differ by lane, as far as they may be asked for early."""
     finder = _Finder(door, lanes, ranges)
     finder.statement(body, certain=True)
-    return Guarded(tuple(finder.guards), _without(door, finder.guards, body))
+    return Guarded(tuple(finder.guards), settled(door, finder.guards, body, holds=True))
 
 
 def every_lane(door: Door, sides: Sequence[Lanes], guards: Iterable[Expr]) -> Expr:
@@ -177,24 +187,27 @@ def conjuncts_of(t: Any, condition: Expr) -> Iterator[Expr]:
         yield condition
 
 
-def _without(door: Door, guards: Iterable[Expr], body: Stmt) -> Stmt:
-    """The body with the guards taken for true."""
-    t, ffi, true = door.tirx, door.ffi, door.tirx.IntImm("bool", 1)
+def settled(door: Door, guards: Iterable[Expr], body: Stmt, *, holds: bool) -> Stmt:
+    """The body with the guards taken for true, or in lazy choices for false."""
+    t, ffi = door.tirx, door.ffi
+    answer = t.IntImm("bool", int(holds))
 
-    def holds(e: Expr) -> bool:
-        return isinstance(e, t.IntImm) and str(e.ty) == "bool" and int(e.value) == 1
+    def truth(e: Expr) -> int | None:
+        return int(e.value) if isinstance(e, t.IntImm) and str(e.ty) == "bool" else None
 
     def fact(e: Expr) -> Expr:
-        return true if any(ffi.structural_equal(e, guard) for guard in guards) else e
+        return answer if any(ffi.structural_equal(e, guard) for guard in guards) else e
 
     def both(e: Expr) -> Expr:
-        return e.b if holds(e.a) else e.a if holds(e.b) else e
+        known = {truth(e.a): e.b, truth(e.b): e.a}
+        return answer if 0 in known else known.get(1, e)
 
     def arm(call: Expr) -> Expr:
-        return call.args[1] if str(call.op.name) == LAZY and holds(call.args[0]) else call
+        chosen = truth(call.args[0]) if str(call.op.name) == LAZY else None
+        return call if chosen is None else call.args[1 if chosen else 2]
 
     def then(statement: Stmt) -> Stmt:
-        return statement.then_case if holds(statement.condition) else statement
+        return statement.then_case if truth(statement.condition) == 1 else statement
 
     facts = (t.EQ, t.LT, t.LE, t.GT, t.GE, t.Not, t.Or)
     return ffi.structural_map(body, [(facts, fact), (t.And, both), (door.tvm.ir.Call, arm), (t.IfThenElse, then)])

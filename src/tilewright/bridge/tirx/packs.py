@@ -37,7 +37,7 @@ class _Packer:
     def __init__(self, door: Door, function: Any, *, apart: bool, budget: int) -> None:
         self._t, self._budget, self._renewal = door.tirx, budget, Renewal(door)
         self._proofs = Proofs(door, list(function.params), Ranges(door, function.body), apart)
-        together = Together(door, self._renewal)
+        together = Together(door, self._renewal, self._proofs.ranges)
         self._rows = RowPacks(door, self._renewal, together)
         self._rectangles = RectanglePacks(door, self._renewal, together, self._rows)
         self.counters: dict[str, int] = dict.fromkeys(COUNTED, 0)

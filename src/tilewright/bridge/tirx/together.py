@@ -2,18 +2,20 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from tilewright.bridge.tirx.cells import Private
 from tilewright.bridge.tirx.door import Door
 from tilewright.bridge.tirx.lanes import Lane
 from tilewright.bridge.tirx.masks import Masks
 from tilewright.bridge.tirx.nodes import Expr, Nodes, Stmt
+from tilewright.bridge.tirx.ranges import Ranges
 from tilewright.bridge.tirx.renewal import Renewal
+from tilewright.bridge.tirx.steps import Stretch, stretches_of
 
 __all__ = ["Columns", "Together"]
 
 Known = Mapping[Expr, Expr]
-Store = Callable[[Stmt, Known], Stmt]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,42 +27,73 @@ class Columns:
     width: int
 
 
+_Store = Callable[[Stmt, Columns, Known], Stmt]
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """What goes together: what is known in each row, and how one row stores."""
+
+    lane: Lane
+    rows: Sequence[Known]
+    store: Callable[[Stmt, Known], Stmt]
+
+    def tells_apart(self, door: Door, e: Expr) -> bool:
+        """Whether an expression may differ between the elements."""
+        found = list[Expr]()
+        door.ffi.structural_walk(e, [(door.tirx.Var, found.append)], order="pre")
+        return self.lane.varies(e) or any(var in row for var in found for row in self.rows)
+
+
 class Together:
     """The statements of rectangles, and of single rows, which are rectangles of one."""
 
-    def __init__(self, door: Door, renewal: Renewal) -> None:
-        self._door, self._t, self._n, self._renewal = door, door.tirx, Nodes(door), renewal
+    def __init__(self, door: Door, renewal: Renewal, ranges: Ranges) -> None:
+        self._door, self._t, self._n = door, door.tirx, Nodes(door)
+        self._renewal, self._ranges = renewal, ranges
 
     def vectors(self, own: Private, body: Stmt, columns: Columns, rows: Sequence[Known]) -> Stmt:
         """`body`, that of `own` or what is left of it without guards, in rows of which so much is known."""
-        return self._own(own, body, rows, lambda store, known: self._vector(store, columns, known))
+        return self._own(own, body, columns, rows, self._vector)
 
     def masked(self, own: Private, columns: Columns, rows: Sequence[Known]) -> Stmt:
         """The body of `own` with what lanes may not read under masks."""
-        return self._own(own, own.body, rows, lambda store, known: self._masked(store, columns, known))
+        return self._own(own, own.body, columns, rows, self._masked)
 
-    def _own(self, own: Private, body: Stmt, rows: Sequence[Known], store: Store) -> Stmt:
+    def _own(self, own: Private, body: Stmt, columns: Columns, rows: Sequence[Known], store: _Store) -> Stmt:
         """With cells for every row."""
         cells = [{cell: self._renewal.buffer(cell) for cell in own.cells} for _ in rows]
         known = [{**row, **each} for row, each in zip(rows, cells, strict=True)]
         allocations = [self._n.allocate(cell, {}) for each in cells for cell in each.values()]
-        return self._n.sequence([*allocations, self._statement(body, known, {}, store)])
+        group = _Group(columns.lane, known, lambda each, known: store(each, columns, known))
+        return self._n.sequence([*allocations, self._statement(body, group, {})])
 
-    def _statement(self, body: Stmt, rows: Sequence[Known], known: Known, store: Store) -> Stmt:
+    def _statement(self, body: Stmt, group: _Group, known: Known) -> Stmt:
         t = self._t
         match body:
             case t.SeqStmt():
-                return t.SeqStmt([self._statement(each, rows, known, store) for each in body.seq])
+                return t.SeqStmt([self._statement(each, group, known) for each in body.seq])
             case t.For():
-                index = self._renewal.index("k")
-                inner = self._statement(body.body, rows, {**known, body.loop_var: index}, store)
-                notes = dict(body.annotations)
-                return t.For(index, body.min, body.extent, body.kind, inner, annotations=notes)
+                return self._loop(body, group, known)
             case t.IfThenElse():
-                then = self._statement(body.then_case, rows, known, store)
-                return t.IfThenElse(self._renewal.copy(body.condition, {**rows[0], **known}), then, None)
+                condition = self._renewal.copy(body.condition, {**group.rows[0], **known})
+                return t.IfThenElse(condition, self._statement(body.then_case, group, known), None)
             case _:
-                return self._n.sequence([store(body, {**row, **known}) for row in rows])
+                return self._n.sequence([group.store(body, {**row, **known}) for row in group.rows])
+
+    def _loop(self, loop: Stmt, group: _Group, known: Known) -> Stmt:
+        """A loop, or two, where a guard that all elements share holds up to some step."""
+        varies = partial(group.tells_apart, self._door)
+        parts = stretches_of(self._door, self._ranges, loop, varies)
+        return self._n.sequence([self._stretch(loop, part, group, known) for part in parts])
+
+    def _stretch(self, loop: Stmt, part: Stretch, group: _Group, known: Known) -> Stmt:
+        index = self._renewal.index("k")
+        first, count = (self._renewal.copy(e, known) for e in (part.first, part.count))
+        is_begin = isinstance(first, self._t.IntImm) and not int(first.value)
+        step = index if is_begin else self._n.add(first, index)
+        body = self._statement(part.body, group, {**known, loop.loop_var: step})
+        return self._t.For(index, self._n.i64(0), count, loop.kind, body, annotations=dict(loop.annotations))
 
     def _vector(self, store: Stmt, columns: Columns, known: Known) -> Stmt:
         lane = self._renewal.index("l")
