@@ -108,8 +108,8 @@ class TirxOptions:
     `noalias` is the caller's promise that what is written overlaps no other argument. `shared_ssa` says which tiles
     with several readers are computed once. `auto_vectorize` makes packs, which `vectorize=False` forbids.
     `forward_readonly_tile_loads` reads arguments where their tiles are used; `eliminate_common_subexpressions` lets TVM
-    merge equal arithmetic where that cannot trap. `cpu_matrix_backend` and `cpu_math_backend` let outside code compute what is
-    proved to be its function; CBLAS needs `noalias`.
+    merge equal arithmetic where that cannot trap. `cpu_matrix_backend` and `cpu_math_backend` let outside code compute
+    what is proved to be its function; CBLAS needs `noalias`.
 
     Raises PlanError: TW426 for a value out of range, TW473 for a field of another target or of a pass that this route
     does not have, TW427 for options that contradict each other.
