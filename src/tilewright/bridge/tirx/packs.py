@@ -13,7 +13,7 @@ from tilewright.bridge.tirx.realised import Realised
 from tilewright.bridge.tirx.rectangles import Rectangle, RectanglePacks, rectangle_of
 from tilewright.bridge.tirx.renewal import Renewal
 from tilewright.bridge.tirx.rows import Proofs, Row, RowPacks, row_of
-from tilewright.bridge.tirx.together import Together
+from tilewright.bridge.tirx.together import Forms, Together
 
 __all__ = ["pack"]
 
@@ -70,7 +70,7 @@ class _Packer:
         if isinstance(row, str):
             self.declined.append(f"no packs along {loop.loop_var.name}: {row}")
             return self._renewal.around(loop, self.statement(loop.body))
-        self._count(row, row.bare.guards)
+        self._count(row, row.forms)
         return self._rows.all_of(row)
 
     def _rectangle(self, loop: Stmt) -> Stmt | None:
@@ -82,13 +82,13 @@ class _Packer:
             if found:
                 self.declined.append(f"no packs of several rows along {loop.loop_var.name}: {found}")
             return None
-        self._count(row, found.bare.guards)
+        self._count(row, found.forms)
         self.counters["packs of several rows"] += 1
         self.counters["ragged ends"] += bool(int(loop.extent.value) % found.down.width)
         return self._rectangles.all_of(found)
 
-    def _count(self, row: Row, guards: object) -> None:
+    def _count(self, row: Row, forms: Forms) -> None:
         self.counters["packed nests"] += 1
         self.counters["ragged ends"] += bool(int(row.loop.extent.value) % row.width)
-        self.counters["guarded packs"] += bool(guards)
-        self.counters["masked packs"] += row.has_masks
+        self.counters["guarded packs"] += bool(forms.bare.guards)
+        self.counters["masked packs"] += forms.has_masks

@@ -10,17 +10,18 @@ their own and read nothing else of what is stored. Rows that are left over make 
 guard does not hold goes under masks, or as packs of one row.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from tilewright.bridge.tirx.door import Door
-from tilewright.bridge.tirx.guards import Guarded, Lanes, every_lane, guarded_by, too_many
+from tilewright.bridge.tirx.guards import Lanes, guarded_by, too_many
 from tilewright.bridge.tirx.lanes import Lane, is_plain, step_of
 from tilewright.bridge.tirx.nodes import Expr, Nodes, Stmt
 from tilewright.bridge.tirx.parts import Part, parts_of
 from tilewright.bridge.tirx.renewal import Renewal
 from tilewright.bridge.tirx.rows import Proofs, Row, RowPacks, parts_of_row
-from tilewright.bridge.tirx.together import Columns, Together
+from tilewright.bridge.tirx.together import Forms, Together
 
 __all__ = ["Rectangle", "RectanglePacks", "rectangle_of", "rows_of"]
 
@@ -35,16 +36,12 @@ def rows_of(extent: int, width: int, budget: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Rectangle:
-    """The loop over rows around a row of packs, where the guards of `bare` hold everywhere in a rectangle.
-
-    Where they do not, all rows go under masks if they may.
-    """
+    """The loop over rows around a row of packs, and the forms of the body in rectangles."""
 
     loop: Stmt
     row: Row
     down: Lane
-    bare: Guarded
-    has_masks: bool
+    forms: Forms
 
 
 def rectangle_of(proofs: Proofs, loop: Stmt, row: Row, budget: int) -> Rectangle | str:
@@ -54,13 +51,19 @@ def rectangle_of(proofs: Proofs, loop: Stmt, row: Row, budget: int) -> Rectangle
     down = Lane(proofs.door, loop.loop_var, rows_of(int(loop.extent.value), row.width, budget))
     if down.width == 1:
         return ""
-    rows = _RowProof(proofs.door, down, row)
-    in_all_rows = rows.reason_against(row.own.body)
-    if row.needs_masks:
-        return in_all_rows or Rectangle(loop, row, down, Guarded((), row.own.body), has_masks=True)
-    bare = guarded_by(proofs.door, [down, row.lane], proofs.ranges, row.own.body)
-    reason = too_many(bare) or proofs.against(row.lane, bare.body) or rows.reason_against(bare.body)
-    return reason or Rectangle(loop, row, down, bare, has_masks=row.has_masks and not in_all_rows)
+    forms = _forms(proofs, _RowProof(proofs.door, down, row), [down, row.lane], row.forms)
+    return forms if isinstance(forms, str) else Rectangle(loop, row, down, forms)
+
+
+def _forms(proofs: Proofs, rows: "_RowProof", sides: Sequence[Lane], one_row: Forms) -> Forms | str:
+    """Those of one row, as far as all rows can go together in them; the guards are those of all sides."""
+    own = one_row.own
+    apart = rows.reason_against(own.body)
+    if one_row.needs_masks:
+        return apart or one_row
+    bare = guarded_by(proofs.door, sides, proofs.ranges, own.body)
+    reason = too_many(bare) or proofs.against(sides[-1], bare.body) or rows.reason_against(bare.body)
+    return reason or Forms(own, bare, has_masks=one_row.has_masks and not apart)
 
 
 def _has_loop(t: Any, statement: Stmt) -> bool:
@@ -92,7 +95,7 @@ class _RowProof:
                 differs = "whether an element is stored differs by row"
                 return differs if self._down.varies(body.condition) else self.reason_against(body.then_case)
             case _:
-                own = any(body.buffer.same_as(cell) for cell in self._row.own.cells)
+                own = any(body.buffer.same_as(cell) for cell in self._row.forms.own.cells)
                 apart = own or any(map(self._tells_apart, body.indices))
                 return "" if apart else f"its rows may meet in {body.buffer.name}"
 
@@ -135,17 +138,13 @@ class RectanglePacks:
 
     def _at(self, found: Rectangle, top: Expr, rows: int, left: Expr, width: int) -> Stmt:
         """The rectangle that begins at a row and a column."""
-        row, columns = found.row, Columns(found.row.lane, left, width)
+        row, sides = found.row, [Lanes(found.down, top, rows), Lanes(found.row.lane, left, width)]
         known = [{found.down.index: self._n.add(top, self._n.i64(number))} for number in range(rows)]
-        if row.needs_masks:
-            return self._together.masked(row.own, columns, known)
-        whole = self._together.vectors(row.own, found.bare.body, columns, known)
-        if not found.bare.guards:
-            return whole
-        hold = every_lane(self._door, [Lanes(found.down, top, rows), Lanes(row.lane, left, width)], found.bare.guards)
-        if found.has_masks:
-            return self._t.IfThenElse(hold, whole, self._together.masked(row.own, columns, known))
-        return self._t.IfThenElse(hold, whole, self._rows(found, top, rows, self._row_packs.at(row, left, width)))
+
+        def in_order() -> Stmt:
+            return self._rows(found, top, rows, self._row_packs.at(row, left, width))
+
+        return self._together.pack(found.forms, sides, known, in_order)
 
     def _rows(self, found: Rectangle, top: Expr, count: int, each: Stmt) -> Stmt:
         """`each`, which is made for the loop's own index, for so many rows."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from tilewright.bridge.tirx.cells import Private, private
 from tilewright.bridge.tirx.door import Door
-from tilewright.bridge.tirx.guards import Guarded, Lanes, every_lane, guarded_by, too_many
+from tilewright.bridge.tirx.guards import Guarded, Lanes, guarded_by, too_many
 from tilewright.bridge.tirx.lanes import LANE_GUARDS, Lane, LaneProof, is_plain
 from tilewright.bridge.tirx.masks import MaskProof
 from tilewright.bridge.tirx.nodes import Buffer, Expr, Nodes, Stmt
@@ -17,7 +17,7 @@ from tilewright.bridge.tirx.options import LANES
 from tilewright.bridge.tirx.parts import Part, parts_of
 from tilewright.bridge.tirx.ranges import Ranges
 from tilewright.bridge.tirx.renewal import Renewal
-from tilewright.bridge.tirx.together import Columns, Together
+from tilewright.bridge.tirx.together import Forms, Together
 
 __all__ = ["Proofs", "Row", "RowPacks", "parts_of_row", "row_of", "width_of"]
 
@@ -54,18 +54,11 @@ class Proofs:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A loop whose packs are proved, where the guards of `bare` hold in every lane.
-
-    `own` is its body with a cell a lane, and `bare` that without the guards. Where they do not hold, or where guards
-    are left, it goes under masks if it has any.
-    """
+    """A loop whose packs are proved, and the forms of its body in them."""
 
     loop: Stmt
     lane: Lane
-    own: Private
-    bare: Guarded
-    has_masks: bool = False
-    needs_masks: bool = False
+    forms: Forms
 
     @property
     def width(self) -> int:
@@ -79,16 +72,20 @@ def row_of(proofs: Proofs, loop: Stmt) -> Row | str:
     if reason:
         return reason
     lane = Lane(proofs.door, loop.loop_var, width_of(int(loop.extent.value)))
-    own = private(proofs.door, lane, loop.body)
+    forms = _forms(proofs, lane, private(proofs.door, lane, loop.body))
+    return forms if isinstance(forms, str) else Row(loop, lane, forms)
+
+
+def _forms(proofs: Proofs, lane: Lane, own: Private) -> Forms | str:
     reason = proofs.against(lane, own.body)
     if reason not in LANE_GUARDS:
-        return reason or Row(loop, lane, own, Guarded((), own.body))
+        return reason or Forms(own, Guarded((), own.body))
     has_masks = not proofs.against_masks(lane, own.body)
     bare = guarded_by(proofs.door, [lane], proofs.ranges, own.body)
     reason = too_many(bare) or proofs.against(lane, bare.body)
     if reason and has_masks:
-        return Row(loop, lane, own, Guarded((), own.body), has_masks=True, needs_masks=True)
-    return reason or Row(loop, lane, own, bare, has_masks)
+        return Forms(own, Guarded((), own.body), has_masks=True, needs_masks=True)
+    return reason or Forms(own, bare, has_masks)
 
 
 def _shape(door: Door, loop: Stmt) -> str:
@@ -114,17 +111,9 @@ class RowPacks:
         return self._renewal.groups(part, "q", lambda first: self.at(row, first, part.size))
 
     def at(self, row: Row, first: Expr, width: int) -> Stmt:
-        """The pack that begins at an index: as one vector, under masks or in order where a guard does not hold."""
-        columns = Columns(row.lane, first, width)
-        if row.needs_masks:
-            return self._together.masked(row.own, columns, [{}])
-        whole = self._together.vectors(row.own, row.bare.body, columns, [{}])
-        if not row.bare.guards:
-            return whole
-        hold = every_lane(self._door, [Lanes(row.lane, first, width)], row.bare.guards)
-        if row.has_masks:
-            return self._t.IfThenElse(hold, whole, self._together.masked(row.own, columns, [{}]))
-        return self._t.IfThenElse(hold, whole, self.one_by_one(row, first, width))
+        """The pack that begins at an index."""
+        sides = [Lanes(row.lane, first, width)]
+        return self._together.pack(row.forms, sides, [{}], lambda: self.one_by_one(row, first, width))
 
     def one_by_one(self, row: Row, first: Expr, count: int) -> Stmt:
         """The loop as it was, over a part of it."""

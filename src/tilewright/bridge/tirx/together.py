@@ -6,6 +6,7 @@ from functools import partial
 
 from tilewright.bridge.tirx.cells import Private
 from tilewright.bridge.tirx.door import Door
+from tilewright.bridge.tirx.guards import Guarded, Lanes, every_lane
 from tilewright.bridge.tirx.lanes import Lane
 from tilewright.bridge.tirx.masks import Masks
 from tilewright.bridge.tirx.nodes import Expr, Nodes, Stmt
@@ -13,21 +14,25 @@ from tilewright.bridge.tirx.ranges import Ranges
 from tilewright.bridge.tirx.renewal import Renewal
 from tilewright.bridge.tirx.steps import Stretch, stretches_of
 
-__all__ = ["Columns", "Together"]
+__all__ = ["Forms", "Together"]
 
 Known = Mapping[Expr, Expr]
 
 
+_Store = Callable[[Stmt, Lanes, Known], Stmt]
+
+
 @dataclass(frozen=True, slots=True)
-class Columns:
-    """The columns of a rectangle: `width` lanes from an index on."""
+class Forms:
+    """The forms of a body in packs: `own` has a cell a lane, and `bare` is that without the guards that `bare` names.
 
-    lane: Lane
-    left: Expr
-    width: int
+    Where those do not hold, it goes under masks if it has any; it may have guards that only masks can heed.
+    """
 
-
-_Store = Callable[[Stmt, Columns, Known], Stmt]
+    own: Private
+    bare: Guarded
+    has_masks: bool = False
+    needs_masks: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +57,21 @@ class Together:
         self._door, self._t, self._n = door, door.tirx, Nodes(door)
         self._renewal, self._ranges = renewal, ranges
 
-    def vectors(self, own: Private, body: Stmt, columns: Columns, rows: Sequence[Known]) -> Stmt:
-        """`body`, that of `own` or what is left of it without guards, in rows of which so much is known."""
-        return self._own(own, body, columns, rows, self._vector)
+    def pack(self, forms: Forms, sides: Sequence[Lanes], rows: Sequence[Known], in_order: Callable[[], Stmt]) -> Stmt:
+        """One pack, in rows of which so much is known: without its guards where they hold on all sides, and else under
+        masks, or `in_order`.
+        """
+        own, columns = forms.own, sides[-1]
+        if forms.needs_masks:
+            return self._own(own, own.body, columns, rows, self._masked)
+        whole = self._own(own, forms.bare.body, columns, rows, self._vector)
+        if not forms.bare.guards:
+            return whole
+        hold = every_lane(self._door, sides, forms.bare.guards)
+        other = self._own(own, own.body, columns, rows, self._masked) if forms.has_masks else in_order()
+        return self._t.IfThenElse(hold, whole, other)
 
-    def masked(self, own: Private, columns: Columns, rows: Sequence[Known]) -> Stmt:
-        """The body of `own` with what lanes may not read under masks."""
-        return self._own(own, own.body, columns, rows, self._masked)
-
-    def _own(self, own: Private, body: Stmt, columns: Columns, rows: Sequence[Known], store: _Store) -> Stmt:
+    def _own(self, own: Private, body: Stmt, columns: Lanes, rows: Sequence[Known], store: _Store) -> Stmt:
         """With cells for every row."""
         cells = [{cell: self._renewal.buffer(cell) for cell in own.cells} for _ in rows]
         known = [{**row, **each} for row, each in zip(rows, cells, strict=True)]
@@ -95,12 +106,12 @@ class Together:
         body = self._statement(part.body, group, {**known, loop.loop_var: step})
         return self._t.For(index, self._n.i64(0), count, loop.kind, body, annotations=dict(loop.annotations))
 
-    def _vector(self, store: Stmt, columns: Columns, known: Known) -> Stmt:
+    def _vector(self, store: Stmt, columns: Lanes, known: Known) -> Stmt:
         lane = self._renewal.index("l")
-        at = {columns.lane.index: self._n.add(columns.left, lane), columns.lane.slot: lane}
+        at = {columns.lane.index: self._n.add(columns.first, lane), columns.lane.slot: lane}
         body = self._renewal.copy(store, {**known, **at})
         return self._renewal.loop(lane, columns.width, body, self._t.ForKind.VECTORIZED)
 
-    def _masked(self, store: Stmt, columns: Columns, known: Known) -> Stmt:
-        masks = Masks(self._door, self._renewal, columns.lane, columns.left, columns.width, known)
+    def _masked(self, store: Stmt, columns: Lanes, known: Known) -> Stmt:
+        masks = Masks(self._door, self._renewal, columns.lane, columns.first, columns.width, known)
         return masks.store(store)
