@@ -16,7 +16,19 @@ from tilewright.bridge.tirx.realised import Realised
 from tilewright.bridge.tirx.rectangles import rows_of
 from tilewright.interp.run import run as interpret
 from tilewright.ir.kernel import Kernel
-from tilewright.tile import ConstView1, ConstView2, View2, axis, coord, f32, mma, parallel, shape, tensor_shape
+from tilewright.tile import (
+    ConstView1,
+    ConstView2,
+    ConstView3,
+    View2,
+    axis,
+    coord,
+    f32,
+    mma,
+    parallel,
+    shape,
+    tensor_shape,
+)
 
 WIDE = TirxPlanner(max_cpu_vector_lanes=128, max_cpu_stack_bytes=65536)
 PACKED = TirxOptions(auto_vectorize=True, planner=WIDE)
@@ -86,6 +98,24 @@ def test_borders_keep_their_fill(top: int, left: int) -> None:
     want, got = np.zeros((16, 32), "f4"), np.zeros((16, 32), "f4")
     interpret(kernel, [a, b, want])
     found(a, b, got)
+    assert want.tobytes() == got.tobytes()
+
+
+@tile.kernel
+def layers(X: ConstView3[f32], Y: View2[f32]):
+    """Sums over the first axis, in order: each element has scalars of its own."""
+    k, m, n = axis("k", X.shape[0]), axis("m", X.shape[1]), axis("n", X.shape[2])
+    for _ in parallel(shape(1)):
+        Y.at(coord(0, 0), shape(m, n)).store(tile.sum(X[coord(0, 0, 0), shape(k, m, n)], axis=k))
+
+
+def test_every_row_has_its_own_scalars() -> None:
+    found = compile(layers.capture(tensor_shape(7, 11, 37), tensor_shape(11, 37)), PACKED)
+    assert found.lowered.plan.counters["packs of several rows"] == 1
+    x = (np.random.default_rng(1).standard_normal((7, 11, 37)) * 1e3).astype("f4")
+    want, got = np.zeros((11, 37), "f4"), np.zeros((11, 37), "f4")
+    interpret(found.lowered.kernel, [x, want])
+    found(x, got)
     assert want.tobytes() == got.tobytes()
 
 
