@@ -40,7 +40,7 @@ EVERYTHING = TirxOptions(
     noalias=True,
     forward_readonly_tile_loads=True,
     auto_vectorize=True,
-    planner=TirxPlanner(max_cpu_stack_bytes=65536),
+    planner=TirxPlanner(max_cpu_stack_bytes=65536, max_cpu_vector_lanes=128),
 )
 WAYS = (TirxOptions(), ON_POOL, ON_STACK, IN_PACKS, FORWARDED, EVERYTHING)
 FIRST_CASTS = ((f64, False), (f64, True), (f16, False), (u64, False), (float8_e4m3fn, True))

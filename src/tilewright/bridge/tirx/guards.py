@@ -6,20 +6,30 @@ that could trap, and nothing from memory. A condition that the loop does not eva
 proved to stay inside 64 bits.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from itertools import product
 from typing import Any
 
 from tilewright.bridge.tirx.door import Door
-from tilewright.bridge.tirx.lanes import Lane
-from tilewright.bridge.tirx.nodes import Expr, Stmt
+from tilewright.bridge.tirx.lanes import LAZY, Lane
+from tilewright.bridge.tirx.nodes import Expr, Nodes, Stmt
 from tilewright.bridge.tirx.ranges import Ranges
 
-__all__ = ["MOST_GUARDS", "Guarded", "every_lane", "guarded_by"]
+__all__ = [
+    "MOST_GUARDS",
+    "Guarded",
+    "Lanes",
+    "conjuncts_of",
+    "easiest_lane",
+    "every_lane",
+    "guarded_by",
+    "settled",
+    "too_many",
+]
 
 MOST_GUARDS = 8
-_LAZY = "prim.if_then_else"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,42 +40,69 @@ class Guarded:
     body: Stmt
 
 
-def guarded_by(door: Door, lane: Lane, ranges: Ranges, body: Stmt) -> Guarded:
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """One side of a pack: its indices of a loop, from `first` on."""
+
+    lane: Lane
+    first: Expr
+    width: int
+
+
+def too_many(found: Guarded) -> str:
+    """Why no pack is worth asking for so many guards; empty if it may be."""
+    return f"more than {MOST_GUARDS} guards differ by element" if len(found.guards) > MOST_GUARDS else ""
+
+
+def guarded_by(door: Door, lanes: Sequence[Lane], ranges: Ranges, body: Stmt) -> Guarded:
     """The body without the guards that differ by lane, as far as they may be asked for early."""
-    finder = _Finder(door, lane, ranges)
+    finder = _Finder(door, lanes, ranges)
     finder.statement(body, certain=True)
-    return Guarded(tuple(finder.guards), _without(door, finder.guards, body))
+    return Guarded(tuple(finder.guards), settled(door, finder.guards, body, holds=True))
 
 
-def every_lane(door: Door, lane: Lane, guards: Iterable[Expr], width: int, at: Callable[[int], Expr]) -> Expr:
-    """That the guards hold in all lanes; `at` is the index of one. Where a guard only gets harder, one lane decides."""
-    t, terms = door.tirx, list[Expr]()
+def every_lane(door: Door, sides: Sequence[Lanes], guards: Iterable[Expr]) -> Expr:
+    """That the guards hold everywhere in a pack. Along a side where a guard only gets harder, one lane decides."""
+    n, terms = Nodes(door), list[Expr]()
     for guard in guards:
-        for number in _deciding(t, lane, guard, width):
-            place = at(number)
+        for numbers in product(*(_deciding(door.tirx, side, guard) for side in sides)):
+            at = {s.lane.index: n.add(s.first, n.i64(number)) for s, number in zip(sides, numbers, strict=True)}
 
-            def index(var: Expr, place: Expr = place) -> Expr:
-                return place if var.same_as(lane.index) else var
+            def index(var: Expr, at: Mapping[Expr, Expr] = at) -> Expr:
+                return at.get(var, var)
 
-            terms.append(door.ffi.structural_map(guard, (t.Var, index)))
-    return reduce(t.And, terms)
+            terms.append(door.ffi.structural_map(guard, (door.tirx.Var, index)))
+    return reduce(door.tirx.And, terms)
 
 
-def _deciding(t: Any, lane: Lane, guard: Expr, width: int) -> Iterable[int]:
+def _deciding(t: Any, side: Lanes, guard: Expr) -> Iterable[int]:
+    if not side.lane.varies(guard):
+        return (0,)
+    harder = _gets_harder(t, side.lane, guard)
+    return range(side.width) if harder is None else (side.width - 1 if harder else 0,)
+
+
+def easiest_lane(t: Any, lane: Lane, guard: Expr, width: int) -> int | None:
+    """Where a guard holds if it does in any lane of a pack; None where that is not one place."""
+    harder = _gets_harder(t, lane, guard)
+    return None if harder is None else 0 if harder else width - 1
+
+
+def _gets_harder(t: Any, lane: Lane, guard: Expr) -> bool | None:
+    """Whether a guard that holds in a lane holds in those before it, or else in those after it; None for neither."""
     if not isinstance(guard, (t.LT, t.LE, t.GT, t.GE)):
-        return range(width)
+        return None
     a, b = lane.slope(guard.a), lane.slope(guard.b)
     if a is None or b is None:
-        return range(width)
-    gets_harder = a >= b if isinstance(guard, (t.LT, t.LE)) else a <= b
-    return (width - 1,) if gets_harder else (0,)
+        return None
+    return a >= b if isinstance(guard, (t.LT, t.LE)) else a <= b
 
 
 class _Finder:
     """The guards of a body that may be asked for before it. `certain` is what every lane evaluates in any case."""
 
-    def __init__(self, door: Door, lane: Lane, ranges: Ranges) -> None:
-        self._door, self._t, self._lane, self._ranges = door, door.tirx, lane, ranges
+    def __init__(self, door: Door, lanes: Sequence[Lane], ranges: Ranges) -> None:
+        self._door, self._t, self._lanes, self._ranges = door, door.tirx, lanes, ranges
         self._inside: list[Expr] = []
         self.guards: list[Expr] = []
 
@@ -92,7 +129,7 @@ class _Finder:
         result = self._door.ffi.WalkResult
 
         def visit(call: Expr) -> Any:
-            if str(call.op.name) != _LAZY:
+            if str(call.op.name) != LAZY:
                 return result.ADVANCE
             self._condition(call.args[0], certain=certain)
             for arm in call.args[1:]:
@@ -102,9 +139,10 @@ class _Finder:
         self._door.ffi.structural_walk(e, [(self._door.tvm.ir.Call, visit)], order="pre")
 
     def _condition(self, condition: Expr, *, certain: bool) -> None:
-        for guard in _conjuncts(self._t, condition):
+        for guard in conjuncts_of(self._t, condition):
             known = any(self._door.ffi.structural_equal(guard, each) for each in self.guards)
-            early = self._lane.varies(guard) and self._is_plain(guard) and (certain or self._is_bounded(guard))
+            varies = any(lane.varies(guard) for lane in self._lanes)
+            early = varies and self._is_plain(guard) and (certain or self._is_bounded(guard))
             if early and not known:
                 self.guards.append(guard)
 
@@ -140,32 +178,36 @@ class _Finder:
                 return False
 
 
-def _conjuncts(t: Any, condition: Expr) -> Iterator[Expr]:
+def conjuncts_of(t: Any, condition: Expr) -> Iterator[Expr]:
+    """What has to hold for a condition to hold."""
     if isinstance(condition, t.And):
-        yield from _conjuncts(t, condition.a)
-        yield from _conjuncts(t, condition.b)
+        yield from conjuncts_of(t, condition.a)
+        yield from conjuncts_of(t, condition.b)
     else:
         yield condition
 
 
-def _without(door: Door, guards: Iterable[Expr], body: Stmt) -> Stmt:
-    """The body with the guards taken for true."""
-    t, ffi, true = door.tirx, door.ffi, door.tirx.IntImm("bool", 1)
+def settled(door: Door, guards: Iterable[Expr], body: Stmt, *, holds: bool) -> Stmt:
+    """The body with the guards taken for true, or in lazy choices for false."""
+    t, ffi = door.tirx, door.ffi
+    answer = t.IntImm("bool", int(holds))
 
-    def holds(e: Expr) -> bool:
-        return isinstance(e, t.IntImm) and str(e.ty) == "bool" and int(e.value) == 1
+    def truth(e: Expr) -> int | None:
+        return int(e.value) if isinstance(e, t.IntImm) and str(e.ty) == "bool" else None
 
     def fact(e: Expr) -> Expr:
-        return true if any(ffi.structural_equal(e, guard) for guard in guards) else e
+        return answer if any(ffi.structural_equal(e, guard) for guard in guards) else e
 
     def both(e: Expr) -> Expr:
-        return e.b if holds(e.a) else e.a if holds(e.b) else e
+        known = {truth(e.a): e.b, truth(e.b): e.a}
+        return answer if 0 in known else known.get(1, e)
 
     def arm(call: Expr) -> Expr:
-        return call.args[1] if str(call.op.name) == _LAZY and holds(call.args[0]) else call
+        chosen = truth(call.args[0]) if str(call.op.name) == LAZY else None
+        return call if chosen is None else call.args[1 if chosen else 2]
 
     def then(statement: Stmt) -> Stmt:
-        return statement.then_case if holds(statement.condition) else statement
+        return statement.then_case if truth(statement.condition) == 1 else statement
 
     facts = (t.EQ, t.LT, t.LE, t.GT, t.GE, t.Not, t.Or)
     return ffi.structural_map(body, [(facts, fact), (t.And, both), (door.tvm.ir.Call, arm), (t.IfThenElse, then)])

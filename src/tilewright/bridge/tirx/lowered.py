@@ -10,6 +10,7 @@ from tilewright.bridge.tirx.door import Door, open_door
 from tilewright.bridge.tirx.execution import map_execution
 from tilewright.bridge.tirx.export.kernel import ENTRY, export
 from tilewright.bridge.tirx.forwarding import forward_loads
+from tilewright.bridge.tirx.merging import mergeable
 from tilewright.bridge.tirx.nodes import Nodes
 from tilewright.bridge.tirx.options import TirxOptions
 from tilewright.bridge.tirx.packs import pack
@@ -88,9 +89,10 @@ def lower(kernel: Kernel, options: TirxOptions | None = None) -> Lowered:
         forwarded = _forwarded(door, provided.function, chosen)
         mapped = map_execution(door, forwarded.function, chosen.planner, in_order=_why_in_order(own))
         packed = _packed(door, mapped.function, chosen)
-    module = door.tvm.IRModule({ENTRY: packed.function})
+        merged = _merged(door, packed.function, chosen)
+    module = door.tvm.IRModule({ENTRY: merged.function})
     counted = {**exported.counters, **forwarded.counters, "launches": mapped.launches, **packed.counters}
-    declined = (*forwarded.declined, *packed.declined)
+    declined = (*forwarded.declined, *packed.declined, *merged.declined)
     counters = MappingProxyType(counted)
     plan = Plan(trace, sharing, mapped.reasons, mapped.launches, counters, declined, provided.calls)
     return Lowered(module, ENTRY, own, _arguments(own), provided.symbols, chosen, plan)
@@ -106,7 +108,13 @@ def _forwarded(door: Door, function: Any, options: TirxOptions) -> Realised:
 
 
 def _packed(door: Door, function: Any, options: TirxOptions) -> Realised:
-    return pack(door, function, noalias=options.noalias) if options.auto_vectorize else Realised(function)
+    if not options.auto_vectorize:
+        return Realised(function)
+    return pack(door, function, noalias=options.noalias, budget=options.planner.max_cpu_vector_lanes)
+
+
+def _merged(door: Door, function: Any, options: TirxOptions) -> Realised:
+    return mergeable(door, function) if options.eliminate_common_subexpressions else Realised(function)
 
 
 def _arguments(kernel: Kernel) -> tuple[KernelArgument, ...]:

@@ -173,6 +173,23 @@ class Nodes:
         """Evaluates one arm."""
         return self._t.if_then_else(condition, on_true, on_false)
 
+    # ---- vectors
+
+    def vector(self, dtype: str, width: int) -> str:
+        """The type of so many lanes."""
+        return f"{dtype}x{width}"
+
+    def ramp(self, first: Expr, width: int) -> Expr:
+        """Neighbours from an index on."""
+        return self._t.Ramp(first, self._t.IntImm(self.dtype(first), 1), width)
+
+    def broadcast(self, e: Expr, width: int) -> Expr:
+        return self._t.Broadcast(e, width)
+
+    def masked_load(self, dtype: str, buffer: Buffer, indices: Sequence[Expr], mask: Expr) -> Expr:
+        """Undefined in the lanes that the mask leaves out, which touch no memory."""
+        return self._t.op.masked_load(dtype, buffer, *indices, mask)
+
     # ---- conversions and calls
 
     def cast(self, dtype: str, e: Expr) -> Expr:
@@ -196,6 +213,11 @@ class Nodes:
         """`alignment` in bytes is a promise; TVM's own default of 64 is one that NumPy does not keep."""
         extents = [self.i64(max(extent, 1)) for extent in shape]
         return self._t.decl_buffer(extents, dtype, name=name, scope=scope, data_alignment=alignment)
+
+    def like(self, buffer: Buffer, name: str, shape: Sequence[int]) -> Buffer:
+        """A buffer of our own of the same kind."""
+        kind = str(buffer.dtype)
+        return self.buffer(name, kind, shape, alignment=self.itemsize(kind), scope=str(buffer.scope()))
 
     def load(self, buffer: Buffer, indices: Sequence[Expr]) -> Expr:
         return self._t.BufferLoad(buffer, list(indices))

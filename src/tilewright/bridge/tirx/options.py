@@ -15,10 +15,11 @@ from tilewright.core.codes.unsupported import BAD_PLAN_OPTION, OPTION_NOT_ON_TAR
 from tilewright.core.errors import PlanError
 from tilewright.core.source import user_span
 
-__all__ = ["TirxOptions", "TirxPlanner"]
+__all__ = ["LANES", "TirxOptions", "TirxPlanner"]
 
+LANES = 16
+"""Elements of a pack unless more are allowed: those of one vector."""
 _MOST_STACK = 65536
-_NOT_BUILT = "no route until its pass exists"
 
 
 def _option(default: Any, allowed: str, admits: Callable[[Any], bool]) -> Any:
@@ -47,6 +48,10 @@ def _within(low: int, high: int) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
 
 
+def _is_lanes(value: Any) -> bool:
+    return isinstance(value, int) and value in (16, 32, 64, 128)
+
+
 @dataclass(frozen=True, slots=True)
 class TirxPlanner:
     """How the TIRx is realised. A value out of range is refused with PlanError (TW426), one of another target with
@@ -54,13 +59,14 @@ class TirxPlanner:
 
     `enabled` False asks for the reference policy everywhere: every root runs on the pool, nothing is planned.
     `min_cpu_parallel_tasks` is the extent from which a cheap root runs on the pool. `max_cpu_stack_bytes` is how much
-    temporary storage may lie on the stack of a worker, each buffer charged in steps of 16 bytes.
+    temporary storage may lie on the stack of a worker, each buffer charged in steps of 16 bytes. `max_cpu_vector_lanes`
+    is how many elements a pack may have: more than 16 are several rows, which share an ordered loop.
     """
 
     enabled: bool = _flag(True)
     min_cpu_parallel_tasks: int = _option(64, "at least 1", _within(1, 1 << 62))
     max_cpu_stack_bytes: int = _option(0, f"0 to {_MOST_STACK}", _within(0, _MOST_STACK))
-    max_cpu_vector_lanes: int = _only(_NOT_BUILT, 16)
+    max_cpu_vector_lanes: int = _option(LANES, "16, 32, 64 or 128", _is_lanes)
     fuse_gpu_elementwise: bool = _only("GPU targets", True)
     map_gpu_cooperative_programs: bool = _only("GPU targets", True)
     metal_subgroup_reductions: bool = _only("the target metal", False)
@@ -100,8 +106,10 @@ class TirxOptions:
     """Options of the lowering TIRX.
 
     `noalias` is the caller's promise that what is written overlaps no other argument. `shared_ssa` says which tiles
-    with several readers are computed once. `cpu_matrix_backend` and `cpu_math_backend` let outside code compute what is
-    proved to be its function; CBLAS needs `noalias`.
+    with several readers are computed once. `auto_vectorize` makes packs, which `vectorize=False` forbids.
+    `forward_readonly_tile_loads` reads arguments where their tiles are used; `eliminate_common_subexpressions` lets TVM
+    merge equal arithmetic where that cannot trap. `cpu_matrix_backend` and `cpu_math_backend` let outside code compute
+    what is proved to be its function; CBLAS needs `noalias`.
 
     Raises PlanError: TW426 for a value out of range, TW473 for a field of another target or of a pass that this route
     does not have, TW427 for options that contradict each other.
@@ -113,11 +121,11 @@ class TirxOptions:
     target: str = _only("GPU targets", "llvm")
     host: str = _only("GPU targets", "llvm")
     pipeline: str = _only("modules with tile primitives", "standard")
-    vectorize: bool = _only(_NOT_BUILT, True)
+    vectorize: bool = _flag(True)
     auto_vectorize: bool = _flag(False)
     cpu_matrix_backend: CpuMatrixBackend = field(default=CpuMatrixBackend.REFERENCE, metadata=_one_of(CpuMatrixBackend))
     cpu_math_backend: CpuMathBackend = field(default=CpuMathBackend.REFERENCE, metadata=_one_of(CpuMathBackend))
-    eliminate_common_subexpressions: bool = _only(_NOT_BUILT, False)
+    eliminate_common_subexpressions: bool = _flag(True)
     forward_readonly_tile_loads: bool = _flag(False)
     cooperative_matrix: bool = _only("the target metal", False)
     metal_mpp: bool = _only("the target metal", False)
@@ -133,6 +141,9 @@ class TirxOptions:
         planned = self.planner.enabled, "planner.enabled"
         yield "planner.max_cpu_stack_bytes", self.planner.max_cpu_stack_bytes, "plans storage", *planned
         yield "auto_vectorize", self.auto_vectorize, "plans packs", *planned
+        yield "auto_vectorize", self.auto_vectorize, "makes vectors", self.vectorize, "vectorize"
+        packed, wider = (self.auto_vectorize, "auto_vectorize"), self.planner.max_cpu_vector_lanes != LANES
+        yield "planner.max_cpu_vector_lanes", wider, "widens packs", *packed
         cblas = self.cpu_matrix_backend is CpuMatrixBackend.CBLAS
         yield "cpu_matrix_backend=CBLAS", cblas, "may not read what it writes", self.noalias, "noalias"
         yield "forward_readonly_tile_loads", self.forward_readonly_tile_loads, "reads later", self.noalias, "noalias"

@@ -1,51 +1,46 @@
-"""Automatic packs: 4 to 16 neighbours along the innermost axis of independent elements go as one vector.
+"""Automatic packs: where the nests of independent elements in a function go as vectors.
 
-Outer axes and each element's own loops stay in their order, so every element has the bits that it had. What is left
-over at the end of the axis is done one by one.
+`rows.py` makes packs along the innermost axis, `rectangles.py` those over the two innermost ones.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 from tilewright.bridge.tirx.door import Door
-from tilewright.bridge.tirx.guards import MOST_GUARDS, Guarded, every_lane, guarded_by
-from tilewright.bridge.tirx.lanes import LANE_GUARDS, Lane, LaneProof
-from tilewright.bridge.tirx.nodes import Expr, Nodes, Stmt
+from tilewright.bridge.tirx.nodes import Stmt
+from tilewright.bridge.tirx.options import LANES
 from tilewright.bridge.tirx.ranges import Ranges
 from tilewright.bridge.tirx.realised import Realised
+from tilewright.bridge.tirx.rectangles import Rectangle, RectanglePacks, rectangle_of
+from tilewright.bridge.tirx.renewal import Renewal
+from tilewright.bridge.tirx.rows import Proofs, Row, RowPacks, row_of
+from tilewright.bridge.tirx.together import Forms, Together
 
 __all__ = ["pack"]
 
 INDEPENDENT = "tile.independent"
-_LEAST, _MOST = 4, 16
+COUNTED = ("packed nests", "packs of several rows", "ragged ends", "guarded packs", "masked packs")
 
 
-def pack(door: Door, function: Any, *, noalias: bool) -> Realised:
-    """The function with vector loops where they are proved, and a reason a nest that stays as it is."""
-    packer = _Packer(door, function, apart=noalias)
+def pack(door: Door, function: Any, *, noalias: bool, budget: int = LANES) -> Realised:
+    """The function with vector loops where they are proved, and a reason a nest that stays as it is.
+
+    `budget` is how many elements a pack may have; beyond one vector it takes several rows.
+    """
+    packer = _Packer(door, function, apart=noalias, budget=budget)
     body = packer.statement(function.body)
-    counters = {"packed nests": packer.packed, "ragged ends": packer.ends, "guarded packs": packer.specialised}
-    return Realised(function.with_body(body), counters, tuple(dict.fromkeys(packer.declined)))
-
-
-def width_of(extent: int) -> int:
-    """Lanes of a pack: a power of two that goes at least once into the extent, 0 where there are too few elements."""
-    if extent < _LEAST:
-        return 0
-    width = _LEAST
-    while width < _MOST and extent >= 2 * width:
-        width *= 2
-    return width
+    return Realised(function.with_body(body), packer.counters, tuple(dict.fromkeys(packer.declined)))
 
 
 class _Packer:
     """One walk over the nests of a function."""
 
-    def __init__(self, door: Door, function: Any, *, apart: bool) -> None:
-        self._door, self._t, self._n = door, door.tirx, Nodes(door)
-        self._arguments, self._apart = list(function.params), apart
-        self._ranges = Ranges(door, function.body)
-        self.packed = self.ends = self.specialised = self._names = 0
+    def __init__(self, door: Door, function: Any, *, apart: bool, budget: int) -> None:
+        self._t, self._budget, self._renewal = door.tirx, budget, Renewal(door)
+        self._proofs = Proofs(door, list(function.params), Ranges(door, function.body), apart)
+        together = Together(door, self._renewal, self._proofs.ranges)
+        self._rows = RowPacks(door, self._renewal, together)
+        self._rectangles = RectanglePacks(door, self._renewal, together, self._rows)
+        self.counters: dict[str, int] = dict.fromkeys(COUNTED, 0)
         self.declined: list[str] = []
 
     def statement(self, statement: Stmt) -> Stmt:
@@ -55,7 +50,9 @@ class _Packer:
             case t.For():
                 notes = statement.annotations
                 rank = int(notes[INDEPENDENT]) if INDEPENDENT in notes else 0
-                return self._nest(statement, rank) if rank else self._around(statement, self.statement(statement.body))
+                if rank:
+                    return self._nest(statement, rank)
+                return self._renewal.around(statement, self.statement(statement.body))
             case t.SeqStmt():
                 return t.SeqStmt([self.statement(each) for each in statement.seq])
             case t.IfThenElse() if statement.else_case is None:
@@ -66,89 +63,32 @@ class _Packer:
     def _nest(self, loop: Stmt, rank: int) -> Stmt:
         """The loop, `rank` loops from the innermost of its nest on."""
         if rank > 1 and isinstance(loop.body, self._t.For):
-            return self._around(loop, self._nest(loop.body, rank - 1))
-        lane, bare = Lane(self._door, loop.loop_var), Guarded((), loop.body)
-        reason = "its nest is not rectangular" if rank > 1 else self._shape(loop) or self._proved(lane, bare.body)
-        if reason in LANE_GUARDS:
-            bare = guarded_by(self._door, lane, self._ranges, loop.body)
-            reason = self._unguarded(lane, bare) if bare.guards else reason
-        if reason:
-            self.declined.append(f"no packs along {loop.loop_var.name}: {reason}")
-            return self._around(loop, self.statement(loop.body))
-        self.packed += 1
-        self.specialised += bool(bare.guards)
-        return self._packs(loop, lane, bare)
+            return (self._rectangle(loop) if rank == 2 else None) or self._renewal.around(
+                loop, self._nest(loop.body, rank - 1)
+            )
+        row = "its nest is not rectangular" if rank > 1 else row_of(self._proofs, loop)
+        if isinstance(row, str):
+            self.declined.append(f"no packs along {loop.loop_var.name}: {row}")
+            return self._renewal.around(loop, self.statement(loop.body))
+        self._count(row, row.forms)
+        return self._rows.all_of(row)
 
-    def _shape(self, loop: Stmt) -> str:
-        t = self._t
-        if loop.kind != t.ForKind.SERIAL or not isinstance(loop.extent, t.IntImm):
-            return "it is no plain loop"
-        if not width_of(int(loop.extent.value)):
-            return f"fewer than {_LEAST} elements"
-        return ""
+    def _rectangle(self, loop: Stmt) -> Stmt | None:
+        row = row_of(self._proofs, loop.body) if self._budget > LANES else ""
+        if isinstance(row, str):
+            return None
+        found = rectangle_of(self._proofs, loop, row, self._budget)
+        if not isinstance(found, Rectangle):
+            if found:
+                self.declined.append(f"no packs of several rows along {loop.loop_var.name}: {found}")
+            return None
+        self._count(row, found.forms)
+        self.counters["packs of several rows"] += 1
+        self.counters["ragged ends"] += bool(int(loop.extent.value) % found.down.width)
+        return self._rectangles.all_of(found)
 
-    def _proved(self, lane: Lane, body: Stmt) -> str:
-        return LaneProof(self._door, lane, self._arguments, apart=self._apart).reason_against(body)
-
-    def _unguarded(self, lane: Lane, bare: Guarded) -> str:
-        if len(bare.guards) > MOST_GUARDS:
-            return f"more than {MOST_GUARDS} guards differ by lane"
-        return self._proved(lane, bare.body)
-
-    def _packs(self, loop: Stmt, lane: Lane, bare: Guarded) -> Stmt:
-        """Vector loops over whole packs, and one in order over the rest."""
-        extent = int(loop.extent.value)
-        width = width_of(extent)
-        packs = self._index("q")
-        first = self._n.mul(packs, self._n.i64(width))
-        whole = self._lanes(loop, bare.body, first, width, self._t.ForKind.VECTORIZED)
-        if bare.guards:
-            hold = every_lane(self._door, lane, bare.guards, width, lambda at: self._n.add(first, self._n.i64(at)))
-            slow = self._lanes(loop, loop.body, first, width, self._t.ForKind.SERIAL)
-            whole = self._t.IfThenElse(hold, whole, slow)
-        body = self._loop(packs, extent // width, whole, self._t.ForKind.SERIAL)
-        if extent % width == 0:
-            return body
-        self.ends += 1
-        rest = self._n.i64(extent - extent % width)
-        return self._t.SeqStmt([body, self._lanes(loop, loop.body, rest, extent % width, self._t.ForKind.SERIAL)])
-
-    def _lanes(self, loop: Stmt, body: Stmt, first: Expr, width: int, kind: Any) -> Stmt:
-        """A body of the loop from an index on."""
-        lane = self._index("l")
-        return self._loop(lane, width, self._fresh(body, {loop.loop_var: self._n.add(first, lane)}), kind)
-
-    def _fresh(self, statement: Stmt, known: Mapping[Expr, Expr]) -> Stmt:
-        """A copy of a proved body with other indices: each loop in it gets a variable of its own."""
-        t = self._t
-        match statement:
-            case t.For():
-                index = self._index("k")
-                body = self._fresh(statement.body, {**known, statement.loop_var: index})
-                notes = dict(statement.annotations)
-                return t.For(index, statement.min, statement.extent, statement.kind, body, annotations=notes)
-            case t.SeqStmt():
-                return t.SeqStmt([self._fresh(each, known) for each in statement.seq])
-            case t.IfThenElse():
-                then = self._fresh(statement.then_case, known)
-                return t.IfThenElse(self._with(statement.condition, known), then, None)
-            case _:
-                indices = [self._with(index, known) for index in statement.indices]
-                return t.BufferStore(statement.buffer, self._with(statement.value, known), indices)
-
-    def _with(self, e: Expr, known: Mapping[Expr, Expr]) -> Expr:
-        def known_or_same(var: Expr) -> Expr:
-            return known.get(var, var)
-
-        return self._door.ffi.structural_map(e, (self._t.Var, known_or_same))
-
-    def _index(self, prefix: str) -> Expr:
-        self._names += 1
-        return self._n.var(f"{prefix}_{self._names}", "int64")
-
-    def _loop(self, index: Expr, extent: int, body: Stmt, kind: Any) -> Stmt:
-        return self._t.For(index, self._n.i64(0), self._n.i64(extent), kind, body)
-
-    def _around(self, loop: Stmt, body: Stmt) -> Stmt:
-        notes = dict(loop.annotations)
-        return self._t.For(loop.loop_var, loop.min, loop.extent, loop.kind, body, annotations=notes)
+    def _count(self, row: Row, forms: Forms) -> None:
+        self.counters["packed nests"] += 1
+        self.counters["ragged ends"] += bool(int(row.loop.extent.value) % row.width)
+        self.counters["guarded packs"] += bool(forms.bare.guards)
+        self.counters["masked packs"] += forms.has_masks

@@ -10,6 +10,8 @@ from contextvars import ContextVar
 from typing import Any
 
 from tilewright.bridge.tirx.door import Door
+from tilewright.bridge.tirx.merging import merge_pass
+from tilewright.bridge.tirx.ramps import ramp_pass
 from tilewright.bridge.tirx.stack import KEPT, StackPlan, stack_pass
 
 __all__ = ["PIPELINE", "erase_notes", "pipeline_of"]
@@ -28,8 +30,10 @@ def _module_passes(door: Door) -> list[Any]:
     return [
         erase_notes(door),  # before everything: the notes that our passes exchange mean nothing to TVM's
         x.FlattenBuffer(),
+        ramp_pass(door),
         x.VectorizeLoop(True),
         x.UnrollLoop(),
+        merge_pass(door),
         x.VerifyMemory(),
         x.AnnotateEntryFunc(),
         x.SplitHostDevice(),

@@ -8,6 +8,7 @@ import pytest
 from tests.unit.bridge.tirx.building import captured, compiled, shared
 from tilewright import tile
 from tilewright.bridge.tirx import SharedSSA, TirxOptions, compile, lower
+from tilewright.interp.run import run as interpret
 from tilewright.tile import (
     ConstView1,
     ConstView2,
@@ -17,6 +18,7 @@ from tilewright.tile import (
     cdiv,
     coord,
     f32,
+    full,
     i64,
     mma,
     parallel,
@@ -83,6 +85,43 @@ def product(A: ConstView2[f32], B: ConstView2[f32], C: View2[f32], *, window: in
             step.stage("compute")
             acc = mma(a, b, acc, reassociate=False)
         C.at(coord(0, 0), shape(m, n)).store(acc)
+
+
+@tile.kernel
+def grown(A: ConstView2[f32], B: ConstView2[f32], C: View2[f32], D: View2[f32], *, way: str):
+    """A sum that a loop carries: alone, read elsewhere before it grows, in the place of another, or not always."""
+    m, n, k = axis("m", 4), axis("n", 16), axis("k", 4)
+    for nest in parallel(shape(1)):
+        first, second = zeros(f32, shape(m, n)), full(f32, shape(m, n), 1.0)
+        for step in nest.serial(shape(3)):
+            at = step.index() * 4
+            a, b = A[coord(0, at), shape(m, k)], B[coord(at, 0), shape(k, n)]
+            if way == "read":
+                D.at(coord(0, 0), shape(m, n)).store(first)
+            if way == "exchanged":
+                first, second = second, mma(a, b, first, reassociate=False)
+            elif way == "not always":
+                if step.index() < 2:
+                    first = mma(a, b, first, reassociate=False)
+            else:
+                first = mma(a, b, first, reassociate=False)
+        C.at(coord(0, 0), shape(m, n)).store(first + second)
+
+
+@pytest.mark.parametrize(
+    ("way", "in_place"), [("alone", True), ("read", False), ("exchanged", False), ("not always", False)]
+)
+def test_a_carried_sum_grows_where_it_lies_if_nobody_else_reads_it(way: str, in_place: bool) -> None:
+    kernel = grown.capture(tensor_shape(4, 12), tensor_shape(12, 16), *[tensor_shape(4, 16)] * 2, way=way)
+    found = compile(kernel)
+    lines = found.lowered.text().splitlines()
+    nest = next(number for number, line in enumerate(lines) if "tile.mma" in line)
+    assert ("llvm.fma" in lines[nest + 2]) == in_place  # or else a copy of the sum stands before the steps
+    a, b = (np.random.default_rng(seed).standard_normal(s).astype("f4") for seed, s in ((1, (4, 12)), (2, (12, 16))))
+    want, got = ([a, b, *np.zeros((2, 4, 16), "f4")] for _ in range(2))
+    interpret(kernel, want)
+    found(*got)
+    assert all(x.tobytes() == y.tobytes() for x, y in zip(want, got, strict=True))
 
 
 def test_the_notes_say_what_each_loop_is() -> None:

@@ -16,6 +16,8 @@ from tilewright.core.errors import PlanError
         (TirxPlanner, "min_cpu_parallel_tasks", True),
         (TirxPlanner, "max_cpu_stack_bytes", -1),
         (TirxPlanner, "max_cpu_stack_bytes", 65537),
+        (TirxPlanner, "max_cpu_vector_lanes", 48),
+        (TirxPlanner, "max_cpu_vector_lanes", 256),
         (TirxPlanner, "enabled", 1),
         (TirxOptions, "noalias", None),
         (TirxOptions, "shared_ssa", "preserve"),
@@ -49,6 +51,18 @@ def test_a_field_of_another_target_keeps_its_default_or_is_refused_by_name(
 def test_options_that_need_a_plan_contradict_no_plan() -> None:
     with pytest.raises(PlanError) as caught:
         TirxOptions(planner=TirxPlanner(enabled=False, max_cpu_stack_bytes=16))
+    assert caught.value.diagnostic.code.id == "TW427"
+
+
+def test_wider_packs_need_packs() -> None:
+    with pytest.raises(PlanError, match="auto_vectorize is False") as caught:
+        TirxOptions(planner=TirxPlanner(max_cpu_vector_lanes=32))
+    assert caught.value.diagnostic.code.id == "TW427"
+
+
+def test_packs_need_vectors() -> None:
+    with pytest.raises(PlanError, match="vectorize is False") as caught:
+        TirxOptions(auto_vectorize=True, vectorize=False)
     assert caught.value.diagnostic.code.id == "TW427"
 
 

@@ -8,15 +8,17 @@ import pytest
 from examples.gallery.gemm import gemm, gemm_bt
 from tests.unit.bridge.tirx.building import captured, compiled, shared, staged
 from tilewright import tile
-from tilewright.bridge.tirx import Lowered, TirxOptions, TirxPlanner, lower
+from tilewright.bridge.tirx import Lowered, TirxOptions, TirxPlanner, compile, lower
 from tilewright.bridge.tirx.door import open_door
 from tilewright.bridge.tirx.lanes import Lane, LaneProof
 from tilewright.bridge.tirx.nodes import Nodes
-from tilewright.bridge.tirx.packs import width_of
+from tilewright.bridge.tirx.rows import width_of
 from tilewright.core.errors import PlanError
+from tilewright.interp.run import run as interpret
 from tilewright.ir.kernel import Kernel
 from tilewright.tile import (
     ConstView1,
+    ConstView2,
     View1,
     axis,
     boolean,
@@ -76,14 +78,50 @@ def test_packs_contradict_no_plan() -> None:
     assert caught.value.diagnostic.code.id == "TW427"
 
 
-# ---- what is declined
+# ---- scalars of a body
 
 
 @tile.kernel
-def larger(X: ConstView1[f32], Y: View1[f32]):
+def squeezed(X: ConstView1[f32], Y: View1[f32]):
+    """Values that are used twice, floats and truths."""
     e = axis("e", X.shape[0])
     for _ in parallel(shape(1)):
-        Y.at(coord(0), shape(e)).store(tile.maximum(X[coord(0), shape(e)], 0.0))
+        x = tile.maximum(X[coord(0), shape(e)] * 2.0, 0.5)
+        Y.at(coord(0), shape(e)).store(tile.where(x < 2.0, x * x, x))
+
+
+@tile.kernel
+def columns(X: ConstView2[f32], Y: View1[f32]):
+    """Sums of columns, in order."""
+    r, c = axis("r", X.shape[0]), axis("c", X.shape[1])
+    for _ in parallel(shape(1)):
+        Y.at(coord(0), shape(c)).store(tile.sum(X[coord(0, 0), shape(r, c)], axis=r))
+
+
+def test_every_lane_has_its_own_scalars() -> None:
+    found = compile(squeezed.capture(*captured(70)), PACKED)
+    assert not found.lowered.plan.declined
+    x = np.random.default_rng(1).standard_normal(70).astype("f4")
+    x[5] = np.nan
+    want, got = np.zeros(70, "f4"), np.zeros(70, "f4")
+    interpret(found.lowered.kernel, [x, want])
+    found(x, got)
+    assert want.tobytes() == got.tobytes()
+
+
+def test_folds_of_columns_are_vectors_and_keep_their_order() -> None:
+    kernel = columns.capture(tensor_shape(9, 37), tensor_shape(37))
+    found = compile(kernel, PACKED)
+    assert not found.lowered.plan.declined
+    assert "fadd <16 x float>" in found.source
+    x = (np.random.default_rng(1).standard_normal((9, 37)) * 1e3).astype("f4")
+    want, got = np.zeros(37, "f4"), np.zeros(37, "f4")
+    interpret(kernel, [x, want])
+    found(x, got)
+    assert want.tobytes() == got.tobytes()
+
+
+# ---- what is declined
 
 
 @tile.kernel
@@ -102,8 +140,6 @@ MASKED = tensor_shape(16), tensor_shape(16, dtype=boolean), tensor_shape(16)
 DECLINED = {
     "the function expf has no vector form": shared.capture(*captured(16)),
     "its lanes are no neighbours in": gemm_bt.capture(*[tensor_shape(8, 8)] * 3, bm=8, bn=8, bk=8),
-    "its body has temporaries": larger.capture(*captured(16)),
-    "whether an element is read differs by lane": masked.capture(*MASKED),
     "whether an element is stored differs by lane": masked.capture(*MASKED, stores=True),
     "fewer than 4 elements": shared.capture(*captured(3), expensive=False),
 }
@@ -133,7 +169,7 @@ def proof(statement: Any, *, apart: bool) -> str:
     n = Nodes(open_door())
     x, y, t = (n.buffer(name, "float32", [64], alignment=4) for name in "xyt")
     lane = n.var("lane", "int64")
-    return LaneProof(n.door, Lane(n.door, lane), [x, y], apart=apart).reason_against(statement(n, lane, x, y, t))
+    return LaneProof(n.door, Lane(n.door, lane, 16), [x, y], apart=apart).reason_against(statement(n, lane, x, y, t))
 
 
 def shifted(n: Nodes, lane: Any, _x: Any, _y: Any, t: Any) -> Any:
@@ -162,9 +198,28 @@ def up_to_the_lane(n: Nodes, lane: Any, _x: Any, _y: Any, t: Any) -> Any:
     return n.door.tirx.For(k, n.i64(0), lane, n.door.tirx.ForKind.SERIAL, body)
 
 
+def bound(n: Nodes, lane: Any, x: Any, y: Any, _t: Any) -> Any:
+    named = n.var("named", "int64")
+    return n.sequence([n.bind(named, n.i64(1)), n.store(y, n.load(x, [lane]), [n.add(named, lane)])])
+
+
+def over_each_other(n: Nodes, lane: Any, x: Any, _y: Any, t: Any) -> Any:
+    """In order, each lane leaves its own element behind; together, the last step would."""
+    k = n.var("k", "int64")
+    return n.for_(k, 4, n.store(t, n.load(x, [lane]), [n.add(lane, k)]), {})
+
+
+def far_apart(n: Nodes, lane: Any, x: Any, _y: Any, t: Any) -> Any:
+    k = n.var("k", "int64")
+    return n.for_(k, 4, n.store(t, n.load(x, [lane]), [n.add(lane, n.mul(k, n.i64(16)))]), {})
+
+
 @pytest.mark.parametrize(
     ("statement", "apart", "reason"),
     [
+        (bound, True, "its body has temporaries"),
+        (over_each_other, True, "its lanes may meet in t"),
+        (far_apart, True, ""),
         (straight, True, ""),
         (straight, False, "may overlap without noalias"),
         (shifted, True, "its lanes may read what others store to t"),

@@ -9,6 +9,7 @@ from tilewright.bridge.tirx.export.context import Exporter, Point, Tile
 from tilewright.bridge.tirx.export.representation import held, in_memory
 from tilewright.bridge.tirx.nodes import Expr
 from tilewright.core.dtypes import DType
+from tilewright.ir.ops.regions import CarryingOp, YieldOp
 from tilewright.ir.ops.tiles import ConstantOp, ExtractOp, MapOp, MmaOp
 from tilewright.ir.types import DimAttr, SpaceAttr, dtype_of, element_of, is_tile, space_of
 
@@ -66,21 +67,33 @@ def _dtype(value: SSAValue) -> type[DType]:
 
 def export_mma(cx: Exporter, op: MmaOp) -> None:
     """An independent nest over the result, and in it one ordered loop nest over the contracted coordinates: a chain of
-    fused multiply-adds, lexicographic in a's axis order.
+    fused multiply-adds, lexicographic in a's axis order. What a loop carries and nobody else reads grows where it lies.
     """
     dtype, out = _dtype(op.c), space_of(op.c)
     contracted = SpaceAttr.of(axis for axis in space_of(op.a).axes if axis.dim not in out.dims)
-    stored = cx.allocate(dtype, out)
+    grown = cx.tiles[op.c].stored if _grows_in_place(op) else None
+    stored = cx.allocate(dtype, out) if grown is None else grown
     notes = {"tile.independent": out.rank, "tile.mma": 1 + int(bool(op.reassociate))}
     with cx.nest(out, "m", notes) as free:
         at = dict(zip(out.dims, free, strict=True))
-        cx.write(stored, at, cx.element(op.c, at))
+        if grown is None:
+            cx.write(stored, at, cx.element(op.c, at))
         with cx.nest(contracted, "k") as steps:
             both: Point = {**at, **dict(zip(contracted.dims, steps, strict=True))}
             a, b = (converted(cx, cx.element(x, both), _dtype(x), dtype) for x in (op.a, op.b))
             cx.write(stored, at, _multiply_add(cx, dtype, a, b, cx.read(stored, at)))
     cx.tiles[op.result] = cx.tile_of(stored)
     cx.count("contractions")
+
+
+def _grows_in_place(op: MmaOp) -> bool:
+    """Whether c is carried by the loop around, read only here, and replaced by the result in every iteration."""
+    block, loop = op.parent, op.parent_op()
+    if not isinstance(loop, CarryingOp) or block is None or loop.when is not None:
+        return False
+    last = block.last_op
+    pairs = zip(loop.carries, last.values, strict=True) if isinstance(last, YieldOp) else ()
+    return op.c.has_one_use() and any(carry is op.c and value is op.result for carry, value in pairs)
 
 
 def _multiply_add(cx: Exporter, dtype: type[DType], a: Expr, b: Expr, c: Expr) -> Expr:
