@@ -20,7 +20,7 @@ from tilewright.ir.kernel import Kernel
 from tilewright.ir.ops.regions import ParallelOp
 from tilewright.runtime.interface import Binding
 
-__all__ = ["TirxShader", "tirx_shader"]
+__all__ = ["TirxShader", "make_ready", "tirx_shader"]
 
 
 def tirx_shader(kernel: Kernel, options: CompileOptions) -> "TirxShader":
@@ -30,12 +30,17 @@ def tirx_shader(kernel: Kernel, options: CompileOptions) -> "TirxShader":
             remedy = "leave it out, or ask for lowering=Lowering.NATIVE"
             value, allowed = getattr(options, name), "its default with lowering TIRX"
             raise UnsupportedError(BAD_OPTION.at(user_span(), option=name, value=value, allowed=allowed, remedy=remedy))
+    chosen = options.tirx if isinstance(options.tirx, TirxOptions) else TirxOptions()
+    make_ready(chosen)
+    return TirxShader(compile(kernel, chosen), options.name or kernel.name)
+
+
+def make_ready(options: TirxOptions) -> None:
+    """Puts our pool under TVM's code, and registers the functions that it may call with these options."""
     door = open_door()
     launch_on_our_pool(door)
     warn_of_llvm(door, int(toolchain_version().rpartition(" LLVM ")[2].partition(".")[0]))
-    chosen = options.tirx if isinstance(options.tirx, TirxOptions) else TirxOptions()
-    register_functions(door, chosen)
-    return TirxShader(compile(kernel, chosen), options.name or kernel.name)
+    register_functions(door, options)
 
 
 class TirxShader:

@@ -24,7 +24,7 @@ from tilewright.bridge.tirx.providers.choices import CBLAS_MATMUL, VECTOR, CpuMa
 from tilewright.core.config import config
 from tilewright.core.locks import ChildLock
 
-__all__ = ["register_functions"]
+__all__ = ["openblas_sgemm", "register_functions"]
 
 _LOCK = ChildLock()
 _WORD, _ARGUMENT, _VALUE = 8, 16, 8
@@ -81,16 +81,24 @@ def _matmul(door: Door) -> int | None:
     """The address of a function on top of OpenBLAS, or None without the extra that brings it. The name is TVM's, so
     others may call it: what is no compact float32 matrix raises TypeError.
     """
+    sgemm = openblas_sgemm()
+    if sgemm is None:
+        return None
+    imports = {"sgemm": sgemm, "set_error": door.symbol("TVMFFIErrorSetRaisedFromCStr")}
+    code = compile_and_load(_matmul_module().text(), ["matmul"], imports=imports, name="matmul")
+    code.keep()  # TVM's registry may call it until the process ends
+    return code.address("matmul")
+
+
+@cache
+def openblas_sgemm() -> int | None:
+    """The address of `cblas_sgemm`, on as many threads as kernels have, or None without the extra that brings it."""
     if find_spec("scipy_openblas32") is None:
         return None
     package = cast("Any", import_module("scipy_openblas32"))
     library = ctypes.CDLL(os.path.join(str(package.get_lib_dir()), str(package.get_library(fullname=True))))
     library.scipy_openblas_set_num_threads(config().num_threads)
-    sgemm = ctypes.cast(library.scipy_cblas_sgemm, ctypes.c_void_p).value or 0
-    imports = {"sgemm": sgemm, "set_error": door.symbol("TVMFFIErrorSetRaisedFromCStr")}
-    code = compile_and_load(_matmul_module().text(), ["matmul"], imports=imports, name="matmul")
-    code.keep()  # TVM's registry may call it until the process ends
-    return code.address("matmul")
+    return ctypes.cast(library.scipy_cblas_sgemm, ctypes.c_void_p).value
 
 
 def _matmul_module() -> Module:
