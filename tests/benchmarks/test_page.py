@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.__main__ import PAGES, chosen, page_of
+from benchmarks.__main__ import PAGES, TIRX, chosen, page_of, trials_of
 from benchmarks.code import Code
 from benchmarks.page import duration, groups_of, one_line, page
 from benchmarks.plots import pictures
@@ -103,6 +103,7 @@ def test_pictures_that_are_there_are_named(tmp_path: Path) -> None:
 def test_the_published_page_is_what_its_files_give() -> None:
     """Nobody edits it; `python -m benchmarks render` makes it."""
     assert (PAGES / "index.md").read_text(encoding="utf-8") == page_of(PAGES)
+    assert (PAGES / "tirx.md").read_text(encoding="utf-8") == trials_of(TIRX)
 
 
 @pytest.mark.parametrize(
