@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 __all__ = [
     "ARRAY_MATH", "CBLAS_MATMUL", "FOLDS", "NUMBERS", "VECTOR", "ArrayMath", "CpuMathBackend", "CpuMatrixBackend",
+    "functions_of",
 ]  # fmt: skip
 
 CBLAS_MATMUL = "tvm.contrib.cblas.matmul"
@@ -52,6 +53,15 @@ VECTOR, _ACCELERATE = _named("vector"), _named("accelerate")
 ARRAY_MATH: Mapping[CpuMathBackend, ArrayMath] = MappingProxyType(
     {CpuMathBackend.VECTOR: VECTOR, CpuMathBackend.ACCELERATE: _ACCELERATE}
 )
+
+
+def functions_of(matrix: CpuMatrixBackend, math: CpuMathBackend) -> frozenset[str]:
+    """The functions that code may call with these choices."""
+    named = ARRAY_MATH.get(math)
+    arrays = () if named is None else (named.exp, *named.folds.values())
+    return frozenset((*arrays, *((CBLAS_MATMUL,) if matrix is CpuMatrixBackend.CBLAS else ())))
+
+
 FOLDS = frozenset(name for each in ARRAY_MATH.values() for name in each.folds.values())
 """Functions that are over sooner than a launch on other threads."""
 _EXACT = "the same number, a NaN if there is one"
