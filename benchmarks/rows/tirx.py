@@ -36,6 +36,7 @@ BEST = replace(PACKED, forward_readonly_tile_loads=True)
 VECTOR = TirxOptions(cpu_math_backend=CpuMathBackend.VECTOR)
 BEST_WITH_VECTOR = replace(PACKED, cpu_math_backend=CpuMathBackend.VECTOR)
 CBLAS = TirxOptions(noalias=True, cpu_matrix_backend=CpuMatrixBackend.CBLAS)
+NOT_AHEAD: Mapping[str, int] = MappingProxyType({"tilewright.bridge.tirx.ahead.MOST_BYTES": 0})
 UNGUARDED: Mapping[str, int] = MappingProxyType({"tilewright.bridge.tirx.packs.MOST_GUARDS": 0})
 
 Sized = Callable[..., Entry]
@@ -110,6 +111,11 @@ TRIALS: tuple[Trial, ...] = (
                 quick=shape == (17, 257))
         for shape in SOFTMAXES
     ),
+    *(
+        _option("window=2", "gemm", _gemm, (n, n, n), PACKED, Artifact(PACKED, NOT_AHEAD), quick=n == 256)
+        for n in (256, 1024)
+    ),
+    _option("window=2, tiles of 64", "gemm", product, (1024, 1024, 1024), PACKED, Artifact(PACKED, NOT_AHEAD)),
     _option("cpu_math_backend=VECTOR", "add", _add, (17, 257), VECTOR, TirxOptions()),
     _option("auto_vectorize", "gemm", _gemm, (256, 256, 256), PACKED, replace(PACKED, auto_vectorize=False)),
     _option("auto_vectorize", "add", _add, (17, 257), PACKED, replace(PACKED, auto_vectorize=False)),

@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Any
 
 from tilewright.bridge.tirx.admission import admit
+from tilewright.bridge.tirx.ahead import ask_ahead
 from tilewright.bridge.tirx.door import Door, open_door
 from tilewright.bridge.tirx.execution import map_execution
 from tilewright.bridge.tirx.export.kernel import ENTRY, export
@@ -86,11 +87,18 @@ def lower(kernel: Kernel, options: TirxOptions | None = None) -> Lowered:
         exported = export(own, Nodes(door), sharing, {"tirx.noalias": True} if chosen.noalias else {})
         provided = provide(door, own, exported, chosen)
         forwarded = _forwarded(door, provided.function, chosen)
-        mapped = map_execution(door, forwarded.function, chosen.planner, in_order=_why_in_order(own))
+        ahead = _ahead(door, forwarded.function, chosen)
+        mapped = map_execution(door, ahead.function, chosen.planner, in_order=_why_in_order(own))
         packed = _packed(door, mapped.function, chosen)
     module = door.tvm.IRModule({ENTRY: packed.function})
-    counted = {**exported.counters, **forwarded.counters, "launches": mapped.launches, **packed.counters}
-    declined = (*forwarded.declined, *packed.declined)
+    counted = {
+        **exported.counters,
+        **forwarded.counters,
+        **ahead.counters,
+        "launches": mapped.launches,
+        **packed.counters,
+    }
+    declined = (*forwarded.declined, *ahead.declined, *packed.declined)
     counters = MappingProxyType(counted)
     plan = Plan(trace, sharing, mapped.reasons, mapped.launches, counters, declined, provided.calls)
     return Lowered(module, ENTRY, own, _arguments(own), provided.symbols, chosen, plan)
@@ -103,6 +111,10 @@ def _why_in_order(kernel: Kernel) -> str:
 
 def _forwarded(door: Door, function: Any, options: TirxOptions) -> Realised:
     return forward_loads(door, function) if options.forward_readonly_tile_loads else Realised(function)
+
+
+def _ahead(door: Door, function: Any, options: TirxOptions) -> Realised:
+    return ask_ahead(door, function, noalias=options.noalias) if options.planner.enabled else Realised(function)
 
 
 def _packed(door: Door, function: Any, options: TirxOptions) -> Realised:
