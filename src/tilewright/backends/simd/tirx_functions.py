@@ -7,6 +7,7 @@ An argument is 16 bytes: what it is, as i32, and eight bytes later its value or 
 
 import ctypes
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import import_module
@@ -27,6 +28,7 @@ from tilewright.core.locks import ChildLock
 __all__ = ["openblas_sgemm", "register_functions"]
 
 _LOCK = ChildLock()
+_ACCELERATE = "/System/Library/Frameworks/Accelerate.framework/Accelerate"
 _WORD, _ARGUMENT, _VALUE = 8, 16, 8
 _TENSOR, _HEADER = 70, 24  # an object of TVM's that begins with a header; else the argument is a DLTensor itself
 _RANK, _DTYPE, _SHAPE, _STRIDES, _OFFSET = 16, 20, 24, 32, 40  # bytes from the start of a DLTensor
@@ -46,6 +48,8 @@ def register_functions(door: Door, options: TirxOptions) -> None:
         if options.cpu_math_backend is CpuMathBackend.VECTOR and not door.has_function(VECTOR.exp):
             for name, address in _vector_math().items():
                 door.register_function(name, address)
+        if options.cpu_math_backend is CpuMathBackend.ACCELERATE and sys.platform == "darwin":
+            ctypes.CDLL(_ACCELERATE, mode=ctypes.RTLD_GLOBAL)  # its functions are called as symbols of the process
 
 
 def _argument(f: Function, place: int) -> Value:

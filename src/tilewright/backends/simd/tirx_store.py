@@ -13,6 +13,7 @@ from tilewright.bridge.tirx.compiled import Built, build
 from tilewright.bridge.tirx.door import PINNED, open_door, require_functions
 from tilewright.bridge.tirx.options import TirxOptions
 from tilewright.bridge.tirx.providers.choices import functions_of
+from tilewright.bridge.tirx.providers.provided import provider_lines
 from tilewright.core.abi import CompileOptions, KernelMetadata, Report
 from tilewright.core.digest import compiler_digest, digest
 from tilewright.ir.kernel import Kernel
@@ -78,7 +79,7 @@ def _made(built: Built, name: str) -> MadeKernel:
         disjoint_writes=lowered.options.noalias,
         source=built.source,
         realization=MappingProxyType({**lowered.plan.counters, "stack_bytes": built.stack.used}),
-        providers=tuple(lowered.plan.providers.lines()),
+        providers=tuple(provider_lines(lowered.plan.calls)),
         refusals=built.refusals,
     )
     return MadeKernel(metadata, built, built.object())

@@ -11,6 +11,8 @@ from tilewright.bridge.tirx.lowered import Lowered, lower
 from tilewright.bridge.tirx.options import TirxOptions
 from tilewright.bridge.tirx.packed import PackedEntry, packed_entry
 from tilewright.bridge.tirx.pipeline import pipeline_of
+from tilewright.bridge.tirx.providers.choices import C_FUNCTIONS
+from tilewright.bridge.tirx.providers.provided import require_target
 from tilewright.bridge.tirx.stack import StackPlan
 from tilewright.core.codes.toolchain import TVM_REJECTED
 from tilewright.core.errors import ToolchainError, during
@@ -39,8 +41,7 @@ class Built:
         not proved.
         """
         left = [reason for reason in self.stack.counts if reason.startswith("left")] if self.stack.budget else []
-        plan = self.lowered.plan
-        return (*plan.declined, *left, *plan.providers.declined)
+        return (*self.lowered.plan.declined, *left)
 
     def render(self) -> str:
         """The plan, and what became of temporary storage: one decision a line."""
@@ -95,13 +96,14 @@ def compile(kernel: Kernel, options: TirxOptions | None = None) -> Compiled:  # 
 def build(kernel: Kernel, options: TirxOptions | None = None) -> Built:
     """The same without loading it.
 
-    Raises what `lower` raises, CapabilityError (TW472) for C functions that the process lacks, and ToolchainError
-    (TW520) when TVM rejects the module.
+    Raises what `lower` raises, CapabilityError for a choice of another system (TW476), for C functions that the process
+    lacks (TW472) or the registry does (TW474), and ToolchainError (TW520) when TVM rejects the module.
     """
+    require_target(options or TirxOptions())
     lowered = lower(kernel, options)
     door, plan = open_door(), StackPlan(lowered.options.planner.max_cpu_stack_bytes)
     require_symbols(lowered.symbols, needed_by=kernel.name)
-    require_functions(door, lowered.plan.providers.sites, needed_by=kernel.name)
+    require_functions(door, lowered.plan.calls.keys() - C_FUNCTIONS, needed_by=kernel.name)
     target = door.tvm.target.Target({"kind": "llvm", "mcpu": door.cpu()})
     with during("compiling TIRx"), pipeline_of(door, plan) as pipeline:
         module = _guarded(lowered, lambda: door.tirx.build(lowered.module, target=target, pipeline=pipeline))

@@ -1,7 +1,7 @@
 """`lower()`: a captured kernel as a module of TIRx, with what was decided on the way."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
@@ -14,7 +14,7 @@ from tilewright.bridge.tirx.forwarding import forward_loads
 from tilewright.bridge.tirx.nodes import Nodes
 from tilewright.bridge.tirx.options import TirxOptions
 from tilewright.bridge.tirx.packs import pack
-from tilewright.bridge.tirx.providers.provided import NO_CALLS, ProviderCalls, provide
+from tilewright.bridge.tirx.providers.provided import provide, provider_lines
 from tilewright.bridge.tirx.realised import Realised
 from tilewright.bridge.tirx.sharing import Sharing, sharing_of
 from tilewright.core.abi import KernelArgument
@@ -31,7 +31,9 @@ __all__ = ["Lowered", "Plan", "lower"]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What was decided about a kernel."""
+    """What was decided about a kernel. `declined` has a reason a place where a pass or a provider left it as it was,
+    `calls` the call sites of outside functions by name.
+    """
 
     passes: Trace
     sharing: Sharing
@@ -39,7 +41,7 @@ class Plan:
     launches: int
     counters: Mapping[str, int]
     declined: tuple[str, ...] = ()
-    providers: ProviderCalls = NO_CALLS
+    calls: Mapping[str, int] = field(default_factory=lambda: MappingProxyType(dict[str, int]()))
 
     def render(self) -> str:
         """One decision a line."""
@@ -47,7 +49,7 @@ class Plan:
         counted = [f"{name}: {count}" for name, count in self.counters.items()]
         policy = f"shared tiles: {self.sharing.policy.value}"
         lines = [self.passes.render(), policy, *shared, *self.execution, *self.declined, *counted]
-        lines += self.providers.lines()
+        lines += provider_lines(self.calls)
         return "\n".join(line for line in lines if line)
 
 
@@ -98,9 +100,9 @@ def lower(kernel: Kernel, options: TirxOptions | None = None) -> Lowered:
         "launches": mapped.launches,
         **packed.counters,
     }
-    declined = (*forwarded.declined, *ahead.declined, *packed.declined)
+    declined = (*provided.declined, *forwarded.declined, *ahead.declined, *packed.declined)
     counters = MappingProxyType(counted)
-    plan = Plan(trace, sharing, mapped.reasons, mapped.launches, counters, declined, provided.calls)
+    plan = Plan(trace, sharing, mapped.reasons, mapped.launches, counters, declined, provided.sites)
     return Lowered(module, ENTRY, own, _arguments(own), provided.symbols, chosen, plan)
 
 

@@ -86,7 +86,7 @@ def registered() -> None:
 )
 def test_a_whole_product_is_one_call(m: int, k: int, n: int, options: dict[str, int]) -> None:
     found = compile(blocked(m, k, n, **options), CBLAS)
-    assert found.lowered.plan.providers.sites == {CBLAS_MATMUL: 1}
+    assert found.lowered.plan.calls == {CBLAS_MATMUL: 1}
     assert str(found.lowered.module).count(f'call_packed("{CBLAS_MATMUL}"') == 1
     assert found.source.count(f'c"{CBLAS_MATMUL}\\00"') == 1
     assert "llvm.fma" not in found.source
@@ -99,7 +99,7 @@ def test_a_whole_product_is_one_call(m: int, k: int, n: int, options: dict[str, 
 def test_without_the_option_nothing_is_called() -> None:
     found = compile(blocked(), TirxOptions(noalias=True))
     assert CBLAS_MATMUL not in found.source
-    assert not found.lowered.plan.providers.sites
+    assert not found.lowered.plan.calls
 
 
 @pytest.mark.parametrize(
