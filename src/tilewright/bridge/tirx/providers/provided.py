@@ -79,7 +79,7 @@ def _whole(door: Door, kernel: Kernel, exported: Exported) -> Provided:
     if isinstance(product, NoProduct):
         raise _unproved(kernel, product.reason)
     noted = matrix.with_contract(door, exported.function, product)
-    found = matrix.call_for(door, noted, exported.function)
+    found = matrix.call_for(door, noted)
     if isinstance(found, str):
         raise _unproved(kernel, found)
     return Provided(found, frozenset(), MappingProxyType({CBLAS_MATMUL: 1}))
