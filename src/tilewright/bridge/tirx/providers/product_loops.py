@@ -200,22 +200,40 @@ class _Program:
     # ---- products and their sums
 
     def _product(self, nest: Nest) -> None:
-        """Y[i] = start; for k: Y[i] = fma(a, b, Y[i])"""
-        t = self._t
+        """Y[i] = start; for k: Y[i] = fma(a, b, Y[i]); or only the steps, onto what Y holds."""
         self._entered(nest)
-        shape = len(nest.statements) == 2 and isinstance(nest.statements[0], t.BufferStore)
-        loop = self._proofs.nest(nest.statements[1]) if shape else None
-        step = loop.statements[0] if loop is not None and len(loop.statements) == 1 else None
-        if loop is None or step is None or not isinstance(step, t.BufferStore):
+        if len(nest.statements) == 1:
+            self._grown(nest)
+            return
+        first, rest, *more = nest.statements
+        loop = self._proofs.nest(rest)
+        shape = not more and isinstance(first, self._t.BufferStore) and loop is not None and len(loop.statements) == 1
+        if loop is None or not shape:
             raise _UnprovedError("a product is no chain of multiply-adds")
-        first: Any = nest.statements[0]
         self._entered(loop)
-        buffer, cell = first.buffer, first.indices[0]
-        _require(_is_float(buffer) and len(first.indices) == 1, "a product is no buffer of float32")
-        at = [self._form(each) for each in coordinates_of(self._door, cell, nest.extents) or [cell]]
-        _require(at == self._itself(nest.indices), "a product is stored at another place than its own")
-        start, factors = self._start(first.value, nest), self._factors(step, buffer, cell)
-        self._holds[buffer] = _Sum(nest.indices, nest.extents, start, factors, frozenset(loop.indices))
+        start = self._start(first.value, nest)
+        made = _Sum(nest.indices, nest.extents, start, summed=frozenset(loop.indices))
+        self._steps(made, loop.statements[0], first.buffer, first.indices)
+
+    def _grown(self, nest: Nest) -> None:
+        """The outer loops go over the coordinates of the buffer, the others over what is summed."""
+        step: Any = nest.statements[0]
+        held = self._holds.get(step.buffer) if isinstance(step, self._t.BufferStore) else None
+        if not isinstance(held, _Sum):
+            raise _UnprovedError("a product is no chain of multiply-adds")
+        rank = len(held.extents)
+        _require(nest.extents[:rank] == held.extents and held.factors is None, "two products are added")
+        made = _Sum(nest.indices[:rank], held.extents, held.start, summed=frozenset(nest.indices[rank:]))
+        self._steps(made, step, step.buffer, step.indices)
+
+    def _steps(self, made: _Sum, step: Any, buffer: Buffer, indices: Sequence[Expr]) -> None:
+        """Of a sum whose factors are still to be read; `indices` is where each element lies."""
+        _require(_is_float(buffer) and len(indices) == 1, "a product is no buffer of float32")
+        at = coordinates_of(self._door, indices[0], made.extents)
+        own = at is not None and [self._form(each) for each in at] == self._itself(made.axes)
+        _require(own, "a product is stored at another place than its own")
+        _require(isinstance(step, self._t.BufferStore), "a step is no multiply-add")
+        self._holds[buffer] = replace(made, factors=self._factors(step, buffer, indices[0]))
 
     def _start(self, value: Expr, nest: Nest) -> Buffer | None:
         if isinstance(value, self._t.FloatImm):
