@@ -10,7 +10,7 @@ from benchmarks.record import Figure, Measured
 from benchmarks.rows import Alike, Bar, Cost, Race, Row, Trial
 from benchmarks.rows.row import OURS, PEAK
 from benchmarks.session import Session, WorkerError, load
-from benchmarks.statistics import Spread, orders, paired_ratios, spread
+from benchmarks.statistics import Spread, orders, paired_ratios, spread, turns_of
 
 __all__ = ["FULL", "QUICK", "Effort", "is_measured_at", "measure"]
 
@@ -201,9 +201,9 @@ def _trial(row: Trial, blank: Measured, effort: Effort, session: Session) -> Mea
     worker = session.worker(TOGETHER, row.threads)
     reply = worker.ask("open", row=row.name, names=row.contestants, seconds=effort.sample_seconds)
     names = [name for name in row.contestants if name not in reply["absent"]]
-    samples = _turns(
-        worker.ask("turns", names=names, rounds=effort.rounds, seconds=effort.peer_seconds * (len(names) - 1))
-    )
+    cycle, seconds = len(turns_of(names)), effort.peer_seconds * (len(names) - 1)
+    rounds = max(1, effort.rounds // cycle) * cycle
+    samples = _turns(worker.ask("turns", names=names, rounds=rounds, seconds=seconds))
     looked_at = worker.ask("code", row=row.name)
     first, *others = names
     ratios = {name: spread(paired_ratios(samples[first], samples[name])) for name in others}
