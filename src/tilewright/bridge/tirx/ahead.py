@@ -62,10 +62,9 @@ class _Pipelines:
         t = self._t
         match statement:
             case t.For():
-                notes = dict(statement.annotations)
-                body = self.statement(statement.body)
-                body = self._body(statement, body) if PIPELINE in notes and int(notes[WINDOW]) > 1 else body
-                extents = statement.min, statement.extent
+                notes, extents = dict(statement.annotations), (statement.min, statement.extent)
+                asks = PIPELINE in notes and int(notes[WINDOW]) > 1  # of the body as it is; inner ones come after
+                body = self.statement(self._body(statement) if asks else statement.body)
                 return t.For(statement.loop_var, *extents, statement.kind, body, annotations=notes)
             case t.SeqStmt():
                 return t.SeqStmt([self.statement(each) for each in statement.seq])
@@ -74,23 +73,23 @@ class _Pipelines:
             case _:
                 return statement
 
-    def _body(self, loop: Stmt, body: Stmt) -> Stmt:
+    def _body(self, loop: Stmt) -> Stmt:
         """The body of a pipeline that has a window."""
         self.found += 1
         try:
-            cut, asked = self._asked(loop, body)
+            cut, asked = self._asked(loop)
         except _DeclinedError as error:
             self.declined.append(f"nothing is asked for ahead in a pipeline of {int(loop.extent.value)} trips: {error}")
-            return body
+            return loop.body
         return self._n.sequence([*cut.before, asked, *cut.behind])
 
-    def _asked(self, loop: Stmt, body: Stmt) -> tuple[_Cut, Stmt]:
+    def _asked(self, loop: Stmt) -> tuple[_Cut, Stmt]:
         distance = int(loop.annotations[WINDOW]) - 1
         if int(loop.annotations[INTERVAL]) != 1:
             raise _DeclinedError(f"its interval is {int(loop.annotations[INTERVAL])}")
         if int(loop.extent.value) <= distance:
             raise _DeclinedError("it has no more trips than its window")
-        cut = self._proved(_cuts(self._t, body))
+        cut = self._proved(_cuts(self._t, loop.body))
         later = self._n.add(loop.loop_var, self._n.i64(distance))
         known = self._named(cut, {loop.loop_var: later})
         copies = [copy for each in cut.before if (copy := copy_of(self._door, each)) is not None]

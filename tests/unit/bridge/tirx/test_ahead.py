@@ -124,3 +124,28 @@ def running(X: View2[f32]):
 
 def test_a_trip_that_copies_what_the_one_before_stored_may_not_run_ahead() -> None:
     assert "both sides of a cut touch X, or trips do" in reasons(running.capture(tensor_shape(8, 20)))
+
+
+@tile.kernel
+def nested(X: ConstView2[f32], Y: View2[f32]):
+    """A pipeline in a pipeline, each with a copy of its own."""
+    r, c = axis("r", 1), axis("c", 20)
+    for nest in parallel(shape(1)):
+        total = zeros(f32, shape(r, c))
+        for outer in nest.pipeline(shape(axis("t", 4)), window=2):
+            outer.stage("load")
+            x = X[coord(outer.index(), 0), shape(r, c)]
+            outer.stage("compute")
+            total = total * x
+            for inner in outer.pipeline(shape(axis("u", 3)), window=2):
+                inner.stage("load")
+                y = X[coord(inner.index() + 4, 0), shape(r, c)]
+                inner.stage("compute")
+                total = total + y
+        Y.at(coord(0, 0), shape(r, c)).store(total)
+
+
+def test_a_pipeline_inside_another_asks_too() -> None:
+    kernel = nested.capture(tensor_shape(8, 20), tensor_shape(9, 20))
+    assert lower(kernel, NOALIAS).plan.counters["tiles asked for ahead"] == 2
+    same_bits(kernel, NOALIAS)
