@@ -40,20 +40,21 @@ def _parser() -> argparse.ArgumentParser:
     for each in (listing, running, trying):
         each.add_argument("--rows", default="*", help="patterns of names or groups, with commas between")
         each.add_argument("--quick", action="store_true", help="fewer rows, rounds and peers: less than five minutes")
-    for each in (running, trying):
-        _measuring(each)
+    running.add_argument("--threads", default="1", help="numbers with commas between")
+    running.add_argument("--peers", default="", help=f"of {', '.join(LIBRARIES)}; all by default")
+    trying.set_defaults(threads="1", peers="numpy,torch")  # trials name their own
+    for each, folder in ((running, PAGES), (trying, TIRX)):
+        _measuring(each, folder)
     rendering = acts.add_parser("render", help="make the page and the plots from the JSON files, measuring nothing")
     rendering.add_argument("--folder", type=Path, default=PAGES)
     rendering.set_defaults(act=_render)
     return parser
 
 
-def _measuring(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--threads", default="1", help="numbers with commas between")
+def _measuring(parser: argparse.ArgumentParser, folder: Path) -> None:
     parser.add_argument("--rounds", type=int, default=0, help=f"at most; {FULL.rounds} by default")
-    parser.add_argument("--peers", default="", help=f"of {', '.join(LIBRARIES)}; all by default")
     parser.add_argument("--out", type=Path, help="the JSON file; rows in it that are not measured again are kept")
-    parser.add_argument("--publish", action="store_true", help=f"write into {PAGES.relative_to(ROOT)}, then render")
+    parser.add_argument("--publish", action="store_true", help=f"write into {folder.relative_to(ROOT)}, then render")
     parser.add_argument("--verbose", action="store_true", help="show what the measured libraries print")
 
 

@@ -20,8 +20,9 @@ measured](method.md) holds here too, and [another page](missed.md#through-tvm) e
 Machine code of each choice is compiled once and kept; a sample calls its packed entry on arguments that TVM knows
 already, after the answer was found within its bound. Contestants take turns in all six orders of three. A ratio is the
 median of those of single rounds, its quartiles beside it: so a slow moment of the machine meets both. *The same code
-again* is the ratio of one artifact to itself in the same rounds: what lies between its quartiles is noise. *Slower
-rounds* are those in which the judged one lost, however the median came out; the JSON file keeps every sample.
+again* is the ratio of one artifact to itself in the same rounds: what lies between its quartiles is noise, and a ratio
+whose quartiles meet those has a ≈ beside it. *Slower rounds* are those in which the judged one lost, however the median
+came out; the JSON file keeps every sample.
 """
 INTRODUCTIONS: Mapping[str, str] = {
     OPTIONS: "With an option over without it; everything else is the same. *Stated* is how many times faster the "
@@ -89,7 +90,11 @@ def _line(row: Measured, rows: Sequence[Measured]) -> list[str]:
 
 def _ratio(row: Measured, first: str, other: str) -> tuple[str, str]:
     found = _spread(row, first, other)
-    return (NONE, NONE) if found is None else (f"{found.median:.3f}", f"{found.low:.3f} – {found.high:.3f}")
+    if found is None:
+        return NONE, NONE
+    noise = _noise(row)
+    alike = noise is not None and found.low <= noise.high and noise.low <= found.high
+    return f"{'≈ ' if alike else ''}{found.median:.3f}", f"{found.low:.3f} – {found.high:.3f}"
 
 
 def _spread(row: Measured, first: str, other: str) -> Spread | None:
@@ -106,10 +111,14 @@ def _stated(row: Measured, trial: object, names: Sequence[str]) -> list[str]:
 
 
 def _again(row: Measured) -> str:
+    found = _noise(row)
+    return NONE if found is None else f"{found.median:.3f} ({found.low:.3f} – {found.high:.3f})"
+
+
+def _noise(row: Measured) -> Spread | None:
     """The ratio of the same code to itself."""
     twin = next((name for name in row.rounds if name.endswith(AGAIN)), "")
-    found = _spread(row, twin, twin.removesuffix(AGAIN)) if twin else None
-    return NONE if found is None else f"{found.median:.3f} ({found.low:.3f} – {found.high:.3f})"
+    return _spread(row, twin, twin.removesuffix(AGAIN)) if twin else None
 
 
 def _slower(row: Measured, names: Sequence[str]) -> str:

@@ -10,6 +10,7 @@ from benchmarks.code import Code
 from benchmarks.page import duration, groups_of, one_line, page
 from benchmarks.plots import pictures
 from benchmarks.record import Figure, Measured, Run, merged, read, write
+from benchmarks.rows import TRIALS
 from benchmarks.statistics import Spread
 
 GOLDEN = Path(__file__).parent / "page.md"
@@ -104,6 +105,11 @@ def test_the_published_page_is_what_its_files_give() -> None:
     """Nobody edits it; `python -m benchmarks render` makes it."""
     assert (PAGES / "index.md").read_text(encoding="utf-8") == page_of(PAGES)
     assert (PAGES / "tirx.md").read_text(encoding="utf-8") == trials_of(TIRX)
+
+
+def test_trials_are_chosen_from_a_table_of_their_own() -> None:
+    assert [row.name for row in chosen("VECTOR: *", quick=True, table=TRIALS)] == ["VECTOR: softmax 1024x1024"]
+    assert chosen("VECTOR: *", quick=False) == []
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,11 @@ WON = Measured(
     code=CODE,
 )
 OPEN = Measured(
-    row="min_cpu_parallel_tasks=64: add 17x257", group="options", threads=2, rounds={"with": ON, "without": OFF}
-)  # fmt: skip
+    row="min_cpu_parallel_tasks=64: add 17x257",
+    group="options",
+    threads=2,
+    rounds={"with": OFF, "without": AGAIN, "without again": OFF},
+)
 SHORT = Measured(
     row="CBLAS: gemm 32x32x32",
     group="calls of OpenBLAS",
