@@ -51,7 +51,7 @@ class Forms:
     def __init__(self, door: Door) -> None:
         self._door, self._t = door, door.tirx
         self.extents: dict[Expr, int] = {}
-        self._known: dict[Expr, Form | None] = {}
+        self._known: dict[Expr, Form] = {}
         self._parts: dict[Expr, tuple[int, Form, Form]] = {}
 
     def enter(self, var: Expr, extent: int) -> bool:
@@ -61,17 +61,18 @@ class Forms:
         return fresh
 
     def name(self, statement: Stmt) -> bool:
-        """Whether a statement only names an index; if so it is known from now on. A cell that is stored to again is no
-        name any more.
-        """
+        """Whether a statement only names such a sum, once; if so it is known from now on."""
         t = self._t
         if isinstance(statement, t.Bind):
-            self._known[statement.var] = self.of(statement.value)
+            name = statement.var
         elif isinstance(statement, t.BufferStore) and _is_index(t, statement.buffer):
-            known = statement.buffer in self._known
-            self._known[statement.buffer] = None if known else self.of(statement.value)
+            name = statement.buffer
         else:
             return False
+        form = self.of(statement.value)
+        if form is None or name in self._known:
+            return False
+        self._known[name] = form
         return True
 
     def of(self, e: Expr) -> Form | None:
