@@ -9,7 +9,7 @@ VENV := .venv/.installed
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo cases test test-all mutants check fmt lint types arch golden-accept docs bench bench-quick clean lock
+.PHONY: help setup demo cases test test-all mutants check fmt lint types arch golden-accept docs bench bench-tirx bench-quick clean lock
 
 help: ## list the targets
 	@awk -F ': .*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -66,6 +66,10 @@ docs: $(VENV) ## regenerate the error pages and build build/docs without a warni
 bench: $(VENV) ## add the peers to .venv, measure every row on THREADS, and render docs/performance
 	$(BIN)/python -m pip install -qq --constraint requirements.lock --editable '.[bench]'
 	$(BIN)/python -m benchmarks run --threads $(THREADS) --publish
+
+bench-tirx: $(VENV) ## measure each option of the lowering TIRX, and it beside NumPy and PyTorch, about six minutes
+	$(BIN)/python -m pip install -qq --constraint requirements.lock --editable '.[bench]'
+	$(BIN)/python -m benchmarks tirx --publish
 
 bench-quick: $(VENV) ## some rows on one thread, in less than five minutes; with the peers that are installed
 	$(BIN)/python -m benchmarks run --quick

@@ -11,8 +11,11 @@ from tilewright.backends.llvm.jit import compile_object
 from tilewright.core.errors import ToolchainError
 from tilewright.runtime.device import Device
 
-__all__ = ["Code", "code_of", "counted"]
+__all__ = ["Code", "code_of", "counted", "outside_of"]
 
+_DECLARED = re.compile(r"^declare .*@([\w.$]+)\(", re.MULTILINE)
+_BY_NAME = re.compile(r"@\.tvm_func\.([\w.]+) = ")
+_RUNTIME = ("llvm.", "TVM")
 _LABEL = re.compile(r"^(?!\.L|#)(\S+):", re.MULTILINE)
 _FMA = re.compile(r"vfn?m(add|sub)\w*p[sd]|fml[as]")
 _VECTOR = re.compile(r"%[xyz]mm\d+|\bv\d+\.")
@@ -49,6 +52,12 @@ def counted(assembly: str, size: int = 0) -> Code:
     """The counts of an assembly text."""
     found = [_function(name, lines, size) for name, lines in _functions(assembly)]
     return max(found, key=lambda code: (code.fmas, code.instructions))
+
+
+def outside_of(source: str) -> list[str]:
+    """Functions of others that an LLVM text from TVM calls: C functions, and those that its registry knows."""
+    declared = [name for name in _DECLARED.findall(source) if not name.startswith(_RUNTIME)]
+    return sorted({*declared, *_BY_NAME.findall(source)})
 
 
 def _functions(assembly: str) -> Iterator[tuple[str, list[str]]]:

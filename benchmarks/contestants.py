@@ -1,18 +1,25 @@
 """Makes contestants ready: ours and the peers', on the same arrays, each answer checked before a clock starts."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.native import peak_loop
+from benchmarks.native import openblas_products, peak_loop
 from benchmarks.peers import open_peer
-from benchmarks.rows import Alike, Race
+from benchmarks.rows import Alike, Artifact, Race, Trial
 from examples.gallery.entry import Array, Entry
+from tilewright.backends.simd.tirx import make_ready
+from tilewright.bridge import tirx
 from tilewright.tools.running_error import Running, exact
 
-__all__ = ["Arguments", "Ready", "arguments", "ours", "peak", "peer", "recall", "remember", "variant"]
+__all__ = [
+    "Arguments", "Ready", "arguments", "openblas", "ours", "peak", "peer", "recall", "remember", "through_tvm",
+    "variant",
+]  # fmt: skip
 
 SAME_JOB = 1e-3  # a peer may round in other places, but it must do the same job
 ALIGNMENT = 64
@@ -30,11 +37,16 @@ class Arguments:
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """A call that does the job. error: the largest error in parts of its bound; above 1 the answer is wrong."""
+    """A call that does the job `jobs` times. error: the largest error in parts of its bound; above 1 the answer is
+    wrong. artifact: what was compiled for it, where it is looked at. memory: what must live as long as the call.
+    """
 
     run: Callable[[], object]
     error: float = 0.0
     flops: float = 0.0
+    jobs: int = 1
+    artifact: tirx.Compiled | None = None
+    memory: object = None
 
 
 def arguments(entry: Entry) -> Arguments:
@@ -83,7 +95,38 @@ def variant(row: Alike, name: str) -> tuple[Ready, Arguments]:
     return ours(row.entries[name], given), given
 
 
-def peer(row: Race, name: str, given: Arguments, threads: int) -> Ready:
+def through_tvm(entry: Entry, made: Artifact, given: Arguments) -> Ready:
+    """The packed entry of machine code that TVM made, on arguments that it knows already."""
+    with _constants(made.constants):
+        make_ready(made.options)
+        compiled = tirx.compile(entry.capture(), made.options)
+    run = compiled.prepare([each.ctypes.data for each in (*given.inputs, *given.results)])
+    run()
+    return Ready(run, worst_error(given.results, given.answers), artifact=compiled, memory=given)
+
+
+@contextmanager
+def _constants(values: Mapping[str, int]) -> Generator[None]:
+    """The compiler's constants set otherwise. Raises AttributeError for one that it has not."""
+    places = {(import_module(name.rpartition(".")[0]), name.rpartition(".")[2]): n for name, n in values.items()}
+    before = {place: getattr(*place) for place in places}
+    for place, value in places.items():
+        setattr(*place, value)
+    try:
+        yield
+    finally:
+        for place, value in before.items():
+            setattr(*place, value)
+
+
+def openblas(given: Arguments) -> Ready:
+    """OpenBLAS's function called from machine code, without Python around each of many calls of a short one."""
+    run, jobs = openblas_products(*given.inputs, *given.results)
+    run()
+    return Ready(run, worst_error(given.results, given.answers), jobs=jobs, memory=given)
+
+
+def peer(row: Race | Trial, name: str, given: Arguments, threads: int) -> Ready:
     """A peer's call. Raises ArithmeticError for another answer, KeyError for a job that it has not, and its errors."""
     library = open_peer(name)
     if row.job not in library.jobs:

@@ -17,7 +17,19 @@ __all__ = ["commit", "described", "machine_name"]
 
 CPU, GOVERNOR = Path("/proc/cpuinfo"), Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage/enabled")
-PACKAGES = ("tilewright", "llvmlite", "xdsl", "numpy", "ml-dtypes", "torch", "jax", "jaxlib", "numba")
+PACKAGES = (
+    "tilewright",
+    "llvmlite",
+    "xdsl",
+    "numpy",
+    "ml-dtypes",
+    "torch",
+    "jax",
+    "jaxlib",
+    "numba",
+    "apache-tvm",
+    "scipy-openblas32",
+)
 
 
 def machine_name() -> str:

@@ -7,10 +7,10 @@ from typing import Any
 
 from benchmarks.code import Code
 from benchmarks.record import Figure, Measured
-from benchmarks.rows import Alike, Bar, Cost, Race, Row
+from benchmarks.rows import Alike, Bar, Cost, Race, Row, Trial
 from benchmarks.rows.row import OURS, PEAK
 from benchmarks.session import Session, WorkerError, load
-from benchmarks.statistics import Spread, orders, paired_ratios, spread
+from benchmarks.statistics import Spread, orders, paired_ratios, spread, turns_of
 
 __all__ = ["FULL", "QUICK", "Effort", "is_measured_at", "measure"]
 
@@ -36,7 +36,7 @@ QUICK = Effort(rounds=9, sample_seconds=0.002, peer_seconds=0.4)
 
 def is_measured_at(row: Row, threads: int, all_threads: Sequence[int]) -> bool:
     """What fixes its own threads is measured once, in the first pass."""
-    own = isinstance(row, Cost) or (isinstance(row, Alike) and bool(row.threads))
+    own = isinstance(row, Cost | Trial) or (isinstance(row, Alike) and bool(row.threads))
     return threads == all_threads[0] if own else True
 
 
@@ -51,6 +51,8 @@ def measure(row: Row, threads: int, peers: Sequence[str], effort: Effort, sessio
                 )
             case Alike():
                 return _alike(row, blank, effort, session)
+            case Trial():
+                return _trial(row, replace(blank, threads=row.threads), effort, session)
             case Cost():
                 return _cost(row, blank, effort, session)
     except WorkerError as error:
@@ -189,6 +191,43 @@ def _apart(row: Alike, _: int, effort: Effort, session: Session) -> tuple[Sample
         for name in order:
             samples[name].append(_chunk(session, name, row.threads[name], effort))
     return samples, error
+
+
+# ---------------------------------------------------------------------------------------------------------- trials
+
+
+def _trial(row: Trial, blank: Measured, effort: Effort, session: Session) -> Measured:
+    """Everything in one process, in whole cycles of orders; the samples of every round are kept."""
+    worker = session.worker(TOGETHER, row.threads)
+    reply = worker.ask("open", row=row.name, names=row.contestants, seconds=effort.sample_seconds)
+    names = [name for name in row.contestants if name not in reply["absent"]]
+    cycle, seconds = len(turns_of(names)), effort.peer_seconds * (len(names) - 1)
+    rounds = max(1, effort.rounds // cycle) * cycle
+    samples = _turns(worker.ask("turns", names=names, rounds=rounds, seconds=seconds))
+    looked_at = worker.ask("code", row=row.name)
+    first, *others = names
+    ratios = {name: spread(paired_ratios(samples[first], samples[name])) for name in others}
+    return replace(
+        blank,
+        seconds={name: spread(found) for name, found in samples.items()},
+        ratios=ratios,
+        figures=tuple(
+            _compared(first, row.contestants[1], samples, bar) for bar in row.bars if row.contestants[1] in names
+        ),
+        error=max(reply["errors"].values()),
+        absent=reply["absent"],
+        code=Code(**looked_at["code"]),
+        outside=tuple(looked_at["outside"]),
+        rounds={name: tuple(found) for name, found in samples.items()},
+    )
+
+
+def _compared(first: str, other: str, samples: Samples, bar: Bar) -> Figure:
+    """The ratio of two contestants, or how many microseconds the first takes more."""
+    if bar.unit:
+        more = [(a - b) * 1e6 for a, b in zip(samples[first], samples[other], strict=True)]
+        return _figure(f"{first} - {other}", spread(more), bar, bar.unit)
+    return _figure(f"{first} / {other}", spread(paired_ratios(samples[first], samples[other])), bar)
 
 
 # ----------------------------------------------------------------------------------------------------------- costs

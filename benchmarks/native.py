@@ -1,19 +1,23 @@
-"""Loops in machine code: the peak of fused multiply-adds, and launches of nothing on the worker pool."""
+"""Loops in machine code: the peak of fused multiply-adds, launches of nothing on the worker pool, calls of OpenBLAS."""
 
 import ctypes
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
+from examples.gallery.entry import Array
 from tilewright.backends.llvm.jit import Library, compile_and_load
 from tilewright.backends.llvm.machine import host_machine
 from tilewright.backends.simd.pool import POOL_RUN_SYMBOL, worker_pool
+from tilewright.backends.simd.tirx_functions import openblas_sgemm
 
-__all__ = ["PEAK_FLOPS", "launches", "peak_loop"]
+__all__ = ["PEAK_FLOPS", "launches", "openblas_products", "peak_loop"]
 
 ACCUMULATORS = 24
 ITERATIONS = 20_000  # about half a millisecond
 PATIENCE = 1 << 20  # looks at the other task before giving up
+ROW_MAJOR, PLAIN = 101, 111  # CBLAS's words
+SHORT_PRODUCTS = 5_000_000  # operations of one call of a function that multiplies
 PEAK_FLOPS = 2 * ACCUMULATORS * ITERATIONS  # of one lane
 
 
@@ -124,3 +128,40 @@ def launches(task: str, tasks: int) -> Callable[[int], None]:
     run = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)(_launches(task).address("launches"))
     word = (ctypes.c_int64 * 1)()
     return lambda count: run(count, tasks, word)
+
+
+def products_module(m: int, n: int, k: int) -> str:
+    """`void products(i64 count, ptr a, ptr b, ptr c)`: C = A B by CBLAS, so many times."""
+    sizes = ", ".join(f"i32 {each}" for each in (ROW_MAJOR, PLAIN, PLAIN, m, n, k))
+    return f"""
+declare void @sgemm(i32, i32, i32, i32, i32, i32, float, ptr, i32, ptr, i32, float, ptr, i32)
+define void @products(i64 %count, ptr %a, ptr %b, ptr %c) {{
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+  call void @sgemm({sizes}, float 1.0, ptr %a, i32 {k}, ptr %b, i32 {n}, float 0.0, ptr %c, i32 {n})
+  %next = add i64 %i, 1
+  %more = icmp ult i64 %next, %count
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}}
+"""
+
+
+def openblas_products(a: Array, b: Array, c: Array) -> tuple[Callable[[], object], int]:
+    """A call that multiplies by OpenBLAS as often as fills about 50 microseconds, and how often that is.
+
+    Raises ImportError without the extra that brings OpenBLAS.
+    """
+    sgemm = openblas_sgemm()
+    if sgemm is None:
+        raise ImportError("the extra cblas is not installed")
+    (m, k), n = a.shape, b.shape[1]
+    code = compile_and_load(products_module(m, n, k), ["products"], imports={"sgemm": sgemm}, name="products")
+    code.keep()
+    count = max(1, SHORT_PRODUCTS // (2 * m * n * k))
+    call = ctypes.CFUNCTYPE(None, ctypes.c_int64, *[ctypes.c_void_p] * 3)(code.address("products"))
+    places = [each.ctypes.data for each in (a, b, c)]
+    return lambda: call(count, *places), count

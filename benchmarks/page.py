@@ -7,7 +7,7 @@ from benchmarks.rows import MEANS, ROWS
 from benchmarks.rows.row import LIBRARIES, OURS
 from benchmarks.statistics import Spread, geometric_mean
 
-__all__ = ["Plots", "duration", "groups_of", "one_line", "page"]
+__all__ = ["NONE", "Plots", "digits", "duration", "environment_table", "groups_of", "one_line", "page", "table"]
 
 Plots = Mapping[tuple[str, int], str]
 """File names by group and number of threads."""
@@ -24,6 +24,7 @@ reached.
 
 method
 missed
+tirx
 ```
 """
 NONE = "–"
@@ -80,12 +81,17 @@ def _machine(name: str, run: Run, plots: Plots) -> Iterator[str]:
         yield from _notes(rows)
         yield from _code(rows)
     yield f"### Environment ({name})\n"
-    yield _table(["", ""], [[key, value.replace("|", "/")] for key, value in run.environment.items()])
+    yield environment_table(run)
+
+
+def environment_table(run: Run) -> str:
+    """What a run's figures depend on."""
+    return table(["", ""], [[key, value.replace("|", "/")] for key, value in run.environment.items()])
 
 
 def _summary(run: Run) -> str:
     head = ["group", "threads", "rows", "met", "missed", "missed\\*", "geometric mean", "bar"]
-    return _table(head, [_summary_line(*each) for each in groups_of(run)])
+    return table(head, [_summary_line(*each) for each in groups_of(run)])
 
 
 def _summary_line(group: str, threads: int, rows: Sequence[Measured]) -> list[str]:
@@ -100,7 +106,7 @@ def _summary_line(group: str, threads: int, rows: Sequence[Measured]) -> list[st
 def _races(rows: Sequence[Measured]) -> str:
     peers = [name for name in LIBRARIES if any(name in row.seconds for row in rows)]
     head = ["row", "ours", "GFLOPS", *peers, "figure", "quartiles", "bar", ""]
-    return _table(head, [line for row in rows for line in _race_lines(row, peers)])
+    return table(head, [line for row in rows for line in _race_lines(row, peers)])
 
 
 def _race_lines(row: Measured, peers: Sequence[str]) -> Iterator[list[str]]:
@@ -113,7 +119,7 @@ def _race_lines(row: Measured, peers: Sequence[str]) -> Iterator[list[str]]:
 
 def _others(rows: Sequence[Measured]) -> str:
     head = ["row", "times", "figure", "quartiles", "bar", ""]
-    return _table(head, [line for row in rows for line in _figure_lines(row, [_name(row), _times(row.seconds)])])
+    return table(head, [line for row in rows for line in _figure_lines(row, [_name(row), _times(row.seconds)])])
 
 
 def _figure_lines(row: Measured, first: list[str]) -> Iterator[list[str]]:
@@ -123,7 +129,7 @@ def _figure_lines(row: Measured, first: list[str]) -> Iterator[list[str]]:
         return
     for each in row.figures:
         sign = "≥" if each.at_least else "≤"
-        quartiles = f"{_digits(each.value.low)} – {_digits(each.value.high)}"
+        quartiles = f"{digits(each.value.low)} – {digits(each.value.high)}"
         mark = "✓" if each.met and row.error <= 1 else f"✗{_star(each)}"
         yield [
             *first,
@@ -155,7 +161,7 @@ def _code(rows: Sequence[Measured]) -> Iterator[str]:
     head = ["machine code of", "hot function", "vector instructions", "FMAs", "loads", "stores", "spills", "bytes"]
     lines = [_code_line(row) for row in rows if row.code is not None]
     if lines:
-        yield _table(head, lines)
+        yield table(head, lines)
 
 
 def _code_line(row: Measured) -> list[str]:
@@ -166,7 +172,8 @@ def _code_line(row: Measured) -> list[str]:
     return [row.row, f"`{code.function}`", *map(str, counts), str(code.size) if code.size else NONE]
 
 
-def _table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+def table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+    """In Markdown."""
     rows = [head, ["---"] * len(head), *lines]
     return "\n".join([*(f"| {' | '.join(row)} |" for row in rows), ""])
 
@@ -188,10 +195,11 @@ def _bold(text: str, figure: Figure) -> str:
 
 
 def _value(figure: Figure) -> str:
-    return f"{_digits(figure.value.median)} {figure.unit}".rstrip()
+    return f"{digits(figure.value.median)} {figure.unit}".rstrip()
 
 
-def _digits(value: float) -> str:
+def digits(value: float) -> str:
+    """With two places, or none from 100 on."""
     return f"{value:.2f}" if value < 100 else f"{value:.0f}"
 
 

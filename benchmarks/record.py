@@ -34,6 +34,8 @@ class Measured:
 
     seconds: of one call, by contestant. ratios: our time over a peer's. error: the largest of our answer in parts of
     its bound. absent: who did not take part, and why. failed: why there are no figures. load: of the machine before.
+    rounds: of a trial, the sample of each round by contestant. outside: functions outside of a kernel that its machine
+    code calls.
     """
 
     row: str
@@ -49,6 +51,8 @@ class Measured:
     failed: str = ""
     load: float = 0.0
     commit: str = ""
+    rounds: Mapping[str, tuple[float, ...]] = field(default_factory=dict[str, tuple[float, ...]])
+    outside: tuple[str, ...] = ()
 
     @property
     def met(self) -> bool:
@@ -98,6 +102,8 @@ def _measured(given: dict[str, Any]) -> Measured:
         "ratios": _spreads(given["ratios"]),
         "figures": tuple(map(_figure, given["figures"])),
         "code": None if code is None else Code(**code),
+        "rounds": {name: tuple(each) for name, each in given.get("rounds", {}).items()},
+        "outside": tuple(given.get("outside", ())),
     }
     return Measured(**{**given, **parts})
 

@@ -2,13 +2,15 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import cycle, islice, permutations
 from math import exp, log
 from statistics import median
 from time import perf_counter
 
-__all__ = ["Spread", "calls_for", "geometric_mean", "orders", "paired_ratios", "sample", "spread"]
+__all__ = ["Spread", "calls_for", "geometric_mean", "orders", "paired_ratios", "sample", "spread", "turns_of"]
 
 MAX_CALLS = 1 << 20
+FEW = 3  # contestants that can take turns in every order
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +47,18 @@ def geometric_mean(values: Sequence[float]) -> float:
     return exp(sum(map(log, values)) / len(values))
 
 
+def turns_of(names: Sequence[str]) -> list[tuple[str, ...]]:
+    """The orders that make one whole cycle, each followed by its reverse: all orders of few, two of many."""
+    every = permutations(names) if len(names) <= FEW else iter([tuple(names)])
+    found: dict[tuple[str, ...], None] = {}
+    for order in every:
+        found |= {order: None, order[::-1]: None}
+    return list(found)
+
+
 def orders(names: Sequence[str], rounds: int) -> Iterator[tuple[str, ...]]:
-    """Who goes when: each round in the reverse order of the one before."""
-    forward, backward = tuple(names), tuple(reversed(names))
-    for turn in range(rounds):
-        yield backward if turn % 2 else forward
+    """Who goes when: each round in an order of `turns_of`, one after the other."""
+    yield from islice(cycle(turns_of(names)), rounds)
 
 
 def calls_for(run: Callable[[], object], seconds: float) -> int:

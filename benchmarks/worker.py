@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 
 from benchmarks import contestants
-from benchmarks.code import code_of
+from benchmarks.code import code_of, counted, outside_of
 from benchmarks.contestants import Arguments, Ready
 from benchmarks.peers import open_peer
-from benchmarks.rows import BY_NAME, Alike, Cost, Race, Row
-from benchmarks.rows.row import OURS, PEAK
-from benchmarks.statistics import calls_for, orders, sample
+from benchmarks.rows import BY_NAME, Alike, Cost, Race, Row, Trial
+from benchmarks.rows.row import AGAIN, OPENBLAS, OURS, PEAK
+from benchmarks.statistics import calls_for, orders, sample, turns_of
 from tilewright.core.errors import TilewrightError
 from tilewright.runtime.device import create_device
 
@@ -61,14 +61,15 @@ class Table:
         given = _arguments(self.row, names, answers)
         for name in names:
             try:
-                self.ready[name] = self._made(self.row, name, given)
+                twin = self.ready.get(name.removesuffix(AGAIN))
+                self.ready[name] = self._made(self.row, name, given) if twin is None else twin
             except Exception as error:  # whatever a foreign library raises is the reason
                 if isinstance(error, TilewrightError) or name == OURS:
                     raise
                 absent[name] = reason(error)
         del given
         give_memory_back()
-        cold = isinstance(self.row, Race) and self.row.cold
+        cold = isinstance(self.row, Race | Trial) and self.row.cold
         self.sweep = _sweeper() if cold else lambda: None
         if isinstance(self.row, Alike) and self.row.threads:
             _stay_on(self.cores[-1:])  # all its processes: one core may be far slower than another for minutes
@@ -81,20 +82,24 @@ class Table:
             return contestants.variant(row, name)[0]
         if name == PEAK:
             return contestants.peak(self.threads)
-        if not isinstance(row, Race) or given is None:
+        if not isinstance(row, Race | Trial) or given is None:
             raise TypeError(f"{row.name} has no contestants")
+        if isinstance(row, Trial) and name in row.ours:
+            return contestants.through_tvm(row.entry, row.ours[name], given)
+        if name == OPENBLAS:
+            return contestants.openblas(given)
         return contestants.ours(row.entry, given) if name == OURS else contestants.peer(row, name, given, self.threads)
 
     def turns(self, names: Sequence[str], rounds: int, seconds: float) -> Reply:
-        """Samples of each, in turns; after `seconds` no further round begins."""
+        """Samples of each, in turns; after `seconds` nothing begins but the rest of a cycle of orders."""
         found: dict[str, list[float]] = {name: [] for name in names}
-        deadline = perf_counter() + seconds
+        deadline, cycle = perf_counter() + seconds, len(turns_of(names))
         for turn, order in enumerate(orders(names, rounds)):
-            if turn >= LEAST_ROUNDS and perf_counter() > deadline:
+            if turn >= LEAST_ROUNDS and turn % cycle == 0 and perf_counter() > deadline:
                 break
             for name in order:
                 self.sweep()
-                found[name].append(sample(self.ready[name].run, self.calls[name]))
+                found[name].append(sample(self.ready[name].run, self.calls[name]) / self.ready[name].jobs)
         return {"samples": found}
 
     def cost(self, row: str, rounds: int) -> Reply:
@@ -107,9 +112,18 @@ class Table:
     def code(self, row: str) -> Reply:
         """Counts of our machine code."""
         found = BY_NAME[row]
+        if isinstance(found, Trial):
+            return self._frozen(found)
         if not isinstance(found, Race):
             raise TypeError(f"{row} has no single kernel")
         return {"code": asdict(code_of(create_device("simd"), found.entry))}
+
+    def _frozen(self, row: Trial) -> Reply:
+        """Of the artifact that was measured."""
+        artifact = self.ready[row.contestants[0]].artifact
+        if artifact is None:
+            raise TypeError(f"{row.name} has no artifact")
+        return {"code": asdict(counted(artifact.assembly())), "outside": outside_of(artifact.source)}
 
     def about(self, names: Sequence[str]) -> Reply:
         """What the libraries say of themselves, or why they are absent."""
@@ -137,7 +151,7 @@ def reason(error: Exception) -> str:
 
 
 def _arguments(row: Row, names: Sequence[str], answers: str) -> Arguments | None:
-    if not isinstance(row, Race) or set(names) == {PEAK}:
+    if not isinstance(row, Race | Trial) or set(names) == {PEAK}:
         return None
     if answers and OURS not in names:
         return contestants.recall(row.entry, Path(answers))

@@ -13,7 +13,7 @@ from examples.gallery.rows import layer_norm, masked_softmax, residual_layer_nor
 from tilewright.tile import TileKernel
 from tilewright.tools.running_error import Running, exact
 
-__all__ = ["ROWS", "SHAPES", "softmax_entry"]
+__all__ = ["ROWS", "SHAPES", "residual_layer_norm_entry", "row_sum_entry", "softmax_entry"]
 
 GROUP = "row kernels"
 SHAPES = ((17, 257), (128, 512), (1024, 1024), (3, 50257), (4096, 4096))
@@ -49,7 +49,8 @@ def _layer_norm(x: Array, weight: Array, bias: Array) -> Running:
     return answers.layer_norm(exact(x), weight, bias)
 
 
-def _residual_layer_norm(m: int, n: int) -> Entry:
+def residual_layer_norm_entry(m: int, n: int) -> Entry:
+    """The gallery's norm of a sum of two m x n matrices."""
     inputs, results = (normal(m, n), normal(m, n), normal(n), normal(n)), (Result((m, n)), Result((m, n)))
     return Entry(residual_layer_norm, inputs, results, answers.residual_layer_norm)
 
@@ -65,7 +66,8 @@ def _cross_entropy(m: int, n: int) -> Entry:
     return Entry(cross_entropy, (normal(m, n), places(m, below=n)), (Result((m,)),), answers.cross_entropy)
 
 
-def _row_sum(m: int, n: int) -> Entry:
+def row_sum_entry(m: int, n: int) -> Entry:
+    """The gallery's sums of the rows of an m x n matrix."""
     return Entry(row_sum, (normal(m, n),), (Result((m,)),), answers.row_sum)
 
 
@@ -74,7 +76,7 @@ JOBS: dict[str, Sized] = {
     "masked_softmax": _matrices(masked_softmax, answers.masked_softmax, normal, chance),
     "rms_norm": _matrices(rms_norm, answers.rms_norm, normal, _row),
     "layer_norm": _matrices(layer_norm, _layer_norm, normal, _row, _row),
-    "residual_layer_norm": _residual_layer_norm,
+    "residual_layer_norm": residual_layer_norm_entry,
     "gelu_tanh_residual": _gelu("tanh", answers.bias_gelu_residual),
     "gelu_erf_residual": _gelu("erf", answers.bias_gelu_residual_erf),
     "swiglu": _matrices(swiglu, answers.swiglu, normal, normal),
@@ -112,9 +114,9 @@ ROWS: tuple[Row, ...] = (
         for m, n in SHAPES
     ),
     *(
-        _race("row_sum", _row_sum, shape, "row sum", Bar(1.05, starred=True, threads=1), Bar(1.15, threads=2))
+        _race("row_sum", row_sum_entry, shape, "row sum", Bar(1.05, starred=True, threads=1), Bar(1.15, threads=2))
         if shape == (4096, 4096)
-        else _race("row_sum", _row_sum, shape, "row sum", Bar(1.05, starred=True))
+        else _race("row_sum", row_sum_entry, shape, "row sum", Bar(1.05, starred=True))
         for shape in SHAPES
     ),
 )  # fmt: skip

@@ -5,10 +5,12 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from examples.gallery.entry import Entry
+from tilewright.tile import TirxOptions
 
-__all__ = ["LIBRARIES", "OURS", "PEAK", "Alike", "Bar", "Cost", "Race", "Row"]
+__all__ = ["AGAIN", "LIBRARIES", "OPENBLAS", "OURS", "PEAK", "Alike", "Artifact", "Bar", "Cost", "Race", "Row", "Trial"]
 
-OURS, PEAK = "tilewright", "peak"
+OURS, PEAK, OPENBLAS = "tilewright", "peak", "OpenBLAS"
+AGAIN = " again"
 LIBRARIES = ("numpy", "torch", "torch.compile", "jax", "numba")
 
 
@@ -16,12 +18,13 @@ LIBRARIES = ("numpy", "torch", "torch.compile", "jax", "numba")
 class Bar:
     """What a figure must not exceed. `starred` bars lie beyond what prototypes reached.
 
-    threads: the number of threads it holds for; 0: every number.
+    threads: the number of threads it holds for; 0: every number. unit: of a bar on a difference; empty: on a ratio.
     """
 
     limit: float
     starred: bool = False
     threads: int = 0
+    unit: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,4 +87,46 @@ class Cost:
     quick: bool = False
 
 
-Row = Race | Alike | Cost
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """A kernel of ours through TVM, compiled once and kept.
+
+    constants: of the compiler, by module and name, where a pass has no option of its own.
+    """
+
+    options: TirxOptions = TirxOptions()  # noqa: RUF009  a frozen record
+    constants: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """Machine code of ours beside two others, which take turns in all six orders. The first of `ours` is judged.
+
+    ours:    artifacts by name. others: libraries, or OpenBLAS called directly. Where these are two in all, the second
+             one takes part again under another name, so that identical code shows the noise.
+    bars:    on the time of the first over that of the second, or on their difference.
+    stated:  how many times faster the specification measured the first.
+    cold:    as of a race.
+    """
+
+    name: str
+    group: str
+    job: str
+    entry: Entry
+    small: Entry
+    ours: Mapping[str, Artifact]
+    others: tuple[str, ...] = ()
+    bars: tuple[Bar, ...] = ()
+    stated: tuple[float, float] | None = None
+    threads: int = 1
+    cold: bool = False
+    quick: bool = False
+
+    @property
+    def contestants(self) -> tuple[str, ...]:
+        """The judged one first."""
+        names = [*self.ours, *self.others]
+        return (*names, *(name + AGAIN for name in names[1:] if len(names) == 2))
+
+
+Row = Race | Alike | Cost | Trial

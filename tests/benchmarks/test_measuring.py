@@ -1,13 +1,15 @@
 """Figures from samples that a script gives instead of a machine."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import pytest
 
+from benchmarks.code import Code
 from benchmarks.measuring import Effort, is_measured_at, measure
 from benchmarks.record import Measured
-from benchmarks.rows import BY_NAME
+from benchmarks.rows import BY_NAME, Trial
 from benchmarks.session import Session, WorkerError
 
 EFFORT = Effort(rounds=5, sample_seconds=1e-3, peer_seconds=1.0)
@@ -36,6 +38,8 @@ class Scripted:
                 return {"samples": {name: [slow * self.times[name], *[self.times[name]] * rest] for name in names}}
             case "cost":
                 return {"samples": {"tilewright": [3.0, 1.0, 2.0]}}
+            case "code" if isinstance(BY_NAME[given["row"]], Trial):
+                return {"code": asdict(Code("f", 1, 2, 3, 4, 5, 6)), "outside": ["expf"]}
             case _:
                 raise WorkerError("no code")
 
@@ -116,6 +120,34 @@ def test_a_cost_is_the_median_of_its_samples_at_its_own_threads() -> None:
     assert (row.threads, row.figures[0].value.median, row.figures[0].unit, row.met) == (2, 2.0, "µs", True)
 
 
+FORWARDED = "forward_readonly_tile_loads: gemm 128x128x128"
+CBLAS_32, SOFTMAX = "CBLAS: gemm 32x32x32", "VECTOR: softmax 1024x1024"
+
+
+def test_an_option_takes_turns_with_its_absence_and_with_that_again() -> None:
+    row, asked = measured(FORWARDED, {"with": 2.0, "without": 3.0, "without again": 3.3})
+    assert asked == ["together 1: with without without again"]
+    assert row.rounds == {
+        "with": (2.0,) * 6,
+        "without": (3.0,) * 6,
+        "without again": (3.3,) * 6,
+    }  # not 5: a whole cycle
+    assert (row.figures[0].what, row.figures[0].value.median, row.met) == ("with / without", 2 / 3, True)
+    assert (row.code, row.outside) == (Code("f", 1, 2, 3, 4, 5, 6), ("expf",))
+
+
+def test_a_short_call_is_judged_by_the_time_it_costs() -> None:
+    row, _ = measured(CBLAS_32, {"tilewright": 3e-6, "OpenBLAS": 2e-6, "OpenBLAS again": 2e-6})
+    assert row.figures[0].value.median == pytest.approx(1.0)
+    assert (row.figures[0].what, row.figures[0].unit, row.met) == ("tilewright - OpenBLAS", "µs", True)
+
+
+def test_a_trial_without_its_peer_has_no_figure() -> None:
+    row, asked = measured(SOFTMAX, {"tilewright": 1.0, "torch": 2.0})
+    assert asked == ["together 1: tilewright torch"]
+    assert (row.absent, row.figures, row.ratios["torch"].median) == ({"numpy": "not installed"}, (), 0.5)
+
+
 def test_a_failure_is_written_down() -> None:
     class Failing(ScriptedSession):
         def worker(self, who: str, threads: int) -> Any:
@@ -127,7 +159,8 @@ def test_a_failure_is_written_down() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "at"), [(RACE.name, [1, 2]), ("capture: gemm", [1]), ("C87 add of 1000 on 1 and 8 threads", [1])]
+    ("name", "at"),
+    [(RACE.name, [1, 2]), ("capture: gemm", [1]), ("C87 add of 1000 on 1 and 8 threads", [1]), (FORWARDED, [1])],
 )
 def test_what_does_not_depend_on_threads_is_measured_once(name: str, at: list[int]) -> None:
     assert [threads for threads in (1, 2) if is_measured_at(BY_NAME[name], threads, (1, 2))] == at

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.__main__ import PAGES, chosen, page_of
+from benchmarks.__main__ import PAGES, TIRX, chosen, page_of, trials_of
 from benchmarks.code import Code
 from benchmarks.page import duration, groups_of, one_line, page
 from benchmarks.plots import pictures
 from benchmarks.record import Figure, Measured, Run, merged, read, write
+from benchmarks.rows import TRIALS
 from benchmarks.statistics import Spread
 
 GOLDEN = Path(__file__).parent / "page.md"
@@ -103,6 +104,12 @@ def test_pictures_that_are_there_are_named(tmp_path: Path) -> None:
 def test_the_published_page_is_what_its_files_give() -> None:
     """Nobody edits it; `python -m benchmarks render` makes it."""
     assert (PAGES / "index.md").read_text(encoding="utf-8") == page_of(PAGES)
+    assert (PAGES / "tirx.md").read_text(encoding="utf-8") == trials_of(TIRX)
+
+
+def test_trials_are_chosen_from_a_table_of_their_own() -> None:
+    assert [row.name for row in chosen("VECTOR: *", quick=True, table=TRIALS)] == ["VECTOR: softmax 1024x1024"]
+    assert chosen("VECTOR: *", quick=False) == []
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from benchmarks.contestants import Arguments, arguments, ours, require_same_job, worst_error
+from benchmarks.contestants import Arguments, arguments, ours, require_same_job, through_tvm, worst_error
 from benchmarks.peers import open_peer
-from benchmarks.rows import BY_NAME, MEANS, ROWS, Alike, Cost, Race
+from benchmarks.rows import BY_NAME, MEANS, ROWS, TRIALS, Alike, Artifact, Cost, Race
 from benchmarks.rows.row import LIBRARIES
 from examples.gallery.entry import Entry
 
@@ -48,6 +48,31 @@ def test_every_variant_of_ours_is_right(name: str) -> None:
     run(VARIANTS[name])
 
 
+def artifacts() -> Iterator[tuple[str, Entry, Artifact]]:
+    seen: list[object] = []
+    for trial in TRIALS:
+        for name, artifact in trial.ours.items():
+            key = trial.small.kernel.name, dict(trial.small.config), artifact
+            if key not in seen:
+                seen.append(key)
+                yield f"{trial.name}: {name}", trial.small, artifact
+
+
+ARTIFACTS = {name: (entry, artifact) for name, entry, artifact in artifacts()}
+
+
+@pytest.mark.parametrize("name", ARTIFACTS)
+def test_every_artifact_of_a_trial_is_right(name: str) -> None:
+    entry, artifact = ARTIFACTS[name]
+    assert through_tvm(entry, artifact, arguments(entry)).error <= 1
+
+
+def test_trials_have_names_and_jobs_of_their_own() -> None:
+    assert len({trial.name for trial in TRIALS}) == len(TRIALS)
+    assert all(len(trial.contestants) == 3 for trial in TRIALS)
+    assert {trial.job for trial in TRIALS if "numpy" in trial.others} <= set(NUMPY.jobs)
+
+
 def test_a_wrong_element_is_seen() -> None:
     given = run(JOBS["softmax"].small)
     given.results[0][3, 4] += 1e-3
@@ -66,7 +91,7 @@ def test_small_and_measured_entries_are_the_same_program() -> None:
 
 
 def test_names_are_unique_and_peers_exist() -> None:
-    assert len(BY_NAME) == len(ROWS)
+    assert len(BY_NAME) == len(ROWS) + len(TRIALS)
     assert {peer for row in RACES for peer in row.peers} <= set(LIBRARIES)
 
 

@@ -1,6 +1,6 @@
 """Medians, quartiles, ratios of neighbours, turns."""
 
-from itertools import count
+from itertools import count, permutations
 
 import pytest
 
@@ -39,7 +39,15 @@ def test_samples_without_a_partner_are_refused() -> None:
 
 
 def test_every_round_reverses_the_order() -> None:
-    assert list(orders("abc", 3)) == [("a", "b", "c"), ("c", "b", "a"), ("a", "b", "c")]
+    assert list(orders("abcd", 3)) == [tuple("abcd"), tuple("dcba"), tuple("abcd")]
+    assert list(orders("ab", 3)) == [tuple("ab"), tuple("ba"), tuple("ab")]
+
+
+def test_three_take_turns_in_all_six_orders() -> None:
+    found = list(orders("abc", 12))
+    assert found[:6] == found[6:]
+    assert set(found) == set(permutations("abc"))
+    assert all(after == before[::-1] for before, after in zip(found[::2], found[1::2], strict=True))
 
 
 def test_a_geometric_mean_forgives_nothing_that_an_inverse_does_not_repay() -> None:

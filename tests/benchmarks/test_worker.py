@@ -22,6 +22,26 @@ def test_contestants_are_checked_then_take_turns() -> None:
     assert {name: len(found) for name, found in samples.items()} == {"tilewright": 4, "numpy": 4}
 
 
+def test_identical_code_takes_part_twice_and_turns_end_with_a_whole_cycle() -> None:
+    table = Table(threads=1)
+    names = ["with", "without", "without again"]
+    opened = table.open("max_cpu_stack_bytes=65536: gemm 32x32x32", names, seconds=1e-5)
+    assert table.ready["without"] is table.ready["without again"]
+    assert all(0 < error <= 1 for error in opened["errors"].values())
+    samples = table.turns(names, rounds=50, seconds=0)["samples"]
+    assert {len(found) for found in samples.values()} == {6}
+    looked_at = table.code("max_cpu_stack_bytes=65536: gemm 32x32x32")
+    assert (looked_at["code"]["fmas"] > 0, looked_at["outside"]) == (True, [])
+
+
+def test_openblas_is_called_without_python_between() -> None:
+    table = Table(threads=1)
+    opened = table.open("CBLAS: gemm 32x32x32", ["tilewright", "OpenBLAS"], seconds=1e-5)
+    assert opened["errors"].keys() == {"tilewright", "OpenBLAS"}
+    assert table.ready["OpenBLAS"].jobs == 76
+    assert table.code("CBLAS: gemm 32x32x32")["outside"] == ["tvm.contrib.cblas.matmul"]
+
+
 def test_our_process_tells_the_others_what_is_right(tmp_path: Path) -> None:
     file = str(tmp_path / "answers.npz")
     Table(threads=1).open(SMALLEST, ["tilewright"], seconds=1e-5, answers=file)

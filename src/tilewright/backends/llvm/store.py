@@ -18,13 +18,13 @@ from tilewright.core.locks import ChildLock
 from tilewright.ir.kernel import Kernel
 from tilewright.ir.location import span_of
 
-__all__ = ["cache_key", "stored_kernel"]
+__all__ = ["TextReport", "cache_key", "stored_kernel"]
 
 _REMEMBERED = 256
 
 
 @dataclass(frozen=True, slots=True)
-class _TextReport:
+class TextReport:
     """An explanation that was written when the kernel was compiled."""
 
     text: str
@@ -123,7 +123,7 @@ def _stored(compiled: CompiledKernel) -> StoredKernel:
 def _from(stored: StoredKernel) -> CompiledKernel:
     return CompiledKernel(
         metadata=stored.metadata,
-        report=_TextReport(stored.report),
+        report=TextReport(stored.report),
         tasks=stored.tasks,
         threads=stored.threads,
         argument_order=stored.argument_order,

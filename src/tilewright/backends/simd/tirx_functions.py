@@ -7,6 +7,7 @@ An argument is 16 bytes: what it is, as i32, and eight bytes later its value or 
 
 import ctypes
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import import_module
@@ -24,9 +25,10 @@ from tilewright.bridge.tirx.providers.choices import CBLAS_MATMUL, VECTOR, CpuMa
 from tilewright.core.config import config
 from tilewright.core.locks import ChildLock
 
-__all__ = ["register_functions"]
+__all__ = ["openblas_sgemm", "register_functions"]
 
 _LOCK = ChildLock()
+_ACCELERATE = "/System/Library/Frameworks/Accelerate.framework/Accelerate"
 _WORD, _ARGUMENT, _VALUE = 8, 16, 8
 _TENSOR, _HEADER = 70, 24  # an object of TVM's that begins with a header; else the argument is a DLTensor itself
 _RANK, _DTYPE, _SHAPE, _STRIDES, _OFFSET = 16, 20, 24, 32, 40  # bytes from the start of a DLTensor
@@ -46,6 +48,8 @@ def register_functions(door: Door, options: TirxOptions) -> None:
         if options.cpu_math_backend is CpuMathBackend.VECTOR and not door.has_function(VECTOR.exp):
             for name, address in _vector_math().items():
                 door.register_function(name, address)
+        if options.cpu_math_backend is CpuMathBackend.ACCELERATE and sys.platform == "darwin":
+            ctypes.CDLL(_ACCELERATE, mode=ctypes.RTLD_GLOBAL)  # its functions are called as symbols of the process
 
 
 def _argument(f: Function, place: int) -> Value:
@@ -81,16 +85,24 @@ def _matmul(door: Door) -> int | None:
     """The address of a function on top of OpenBLAS, or None without the extra that brings it. The name is TVM's, so
     others may call it: what is no compact float32 matrix raises TypeError.
     """
+    sgemm = openblas_sgemm()
+    if sgemm is None:
+        return None
+    imports = {"sgemm": sgemm, "set_error": door.symbol("TVMFFIErrorSetRaisedFromCStr")}
+    code = compile_and_load(_matmul_module().text(), ["matmul"], imports=imports, name="matmul")
+    code.keep()  # TVM's registry may call it until the process ends
+    return code.address("matmul")
+
+
+@cache
+def openblas_sgemm() -> int | None:
+    """The address of `cblas_sgemm`, on as many threads as kernels have, or None without the extra that brings it."""
     if find_spec("scipy_openblas32") is None:
         return None
     package = cast("Any", import_module("scipy_openblas32"))
     library = ctypes.CDLL(os.path.join(str(package.get_lib_dir()), str(package.get_library(fullname=True))))
     library.scipy_openblas_set_num_threads(config().num_threads)
-    sgemm = ctypes.cast(library.scipy_cblas_sgemm, ctypes.c_void_p).value or 0
-    imports = {"sgemm": sgemm, "set_error": door.symbol("TVMFFIErrorSetRaisedFromCStr")}
-    code = compile_and_load(_matmul_module().text(), ["matmul"], imports=imports, name="matmul")
-    code.keep()  # TVM's registry may call it until the process ends
-    return code.address("matmul")
+    return ctypes.cast(library.scipy_cblas_sgemm, ctypes.c_void_p).value
 
 
 def _matmul_module() -> Module:

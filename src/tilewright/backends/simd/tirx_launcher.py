@@ -15,7 +15,7 @@ from tilewright.backends.simd.pool import POOL_RUN_SYMBOL, worker_pool
 from tilewright.bridge.tirx.door import Door
 from tilewright.core.locks import ChildLock
 
-__all__ = ["launch_on_our_pool"]
+__all__ = ["launch_on_our_pool", "pool_launcher"]
 
 _LAUNCH, _TASK = "tirx_launch", "tirx_task"
 _WORD = 8
@@ -28,11 +28,12 @@ _LOCK = ChildLock()
 def launch_on_our_pool(door: Door) -> None:
     """Code that TVM loads from now on runs its parallel loops on the workers that all kernels share."""
     with _LOCK:
-        door.use_launcher(_launcher())
+        door.use_launcher(pool_launcher())
 
 
 @cache
-def _launcher() -> int:
+def pool_launcher() -> int:
+    """The address of the function."""
     pool = worker_pool()
     text = _module(pool.threads).text()
     library = compile_and_load(text, [_LAUNCH], imports={POOL_RUN_SYMBOL: pool.entry}, name="tirx launcher")

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from tilewright.bridge.tirx.door import Door
 from tilewright.bridge.tirx.nodes import Buffer, Expr, Stmt
 from tilewright.ir.types import compact_strides
 
-__all__ = ["Copy", "coordinates_of", "copy_of"]
+__all__ = ["Copy", "coordinates_of", "copy_of", "is_cell"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,3 +65,9 @@ def coordinates_of(door: Door, place: Expr, extents: Sequence[int]) -> list[Expr
             term = term.a
         found.append(term)
     return found[::-1]
+
+
+def is_cell(t: Any, buffer: Buffer) -> bool:
+    """Whether a buffer has one element: such ones name values."""
+    shape = list(buffer.shape)
+    return len(shape) == 1 and isinstance(shape[0], t.IntImm) and int(shape[0].value) == 1

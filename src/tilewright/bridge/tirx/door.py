@@ -68,6 +68,19 @@ class Door:
         """Enters machine code with the calling convention of the registry under a free name, for good."""
         self.ffi.register_global_func(name, self.ffi.Function.__from_extern_c__(address))
 
+    def function_at(self, address: int, owner: object) -> Any:
+        """Machine code with the calling convention of the registry as a function, which keeps `owner` alive."""
+        return self.ffi.Function.__from_extern_c__(address, keep_alive_object=owner)
+
+    def runtime_function(self, pointer: str) -> int:
+        """The address that TVM's own loader would put into a pointer of this name in code that TVM compiled.
+
+        Raises CapabilityError (TW472) for a name that this TVM does not know.
+        """
+        name = pointer.removeprefix("__")
+        require_symbols(frozenset({name}), needed_by="code that TVM compiled")
+        return ctypes.cast(getattr(_process(), name), ctypes.c_void_p).value or 0
+
     def use_launcher(self, address: int) -> None:
         """Code that is loaded from now on calls the function at `address` to run a parallel loop.
 

@@ -1,11 +1,12 @@
 """`lower()`: a captured kernel as a module of TIRx, with what was decided on the way."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
 from tilewright.bridge.tirx.admission import admit
+from tilewright.bridge.tirx.ahead import ask_ahead
 from tilewright.bridge.tirx.door import Door, open_door
 from tilewright.bridge.tirx.execution import map_execution
 from tilewright.bridge.tirx.export.kernel import ENTRY, export
@@ -14,7 +15,7 @@ from tilewright.bridge.tirx.merging import mergeable
 from tilewright.bridge.tirx.nodes import Nodes
 from tilewright.bridge.tirx.options import TirxOptions
 from tilewright.bridge.tirx.packs import pack
-from tilewright.bridge.tirx.providers.provided import NO_CALLS, ProviderCalls, provide
+from tilewright.bridge.tirx.providers.provided import provide, provider_lines
 from tilewright.bridge.tirx.realised import Realised
 from tilewright.bridge.tirx.sharing import Sharing, sharing_of
 from tilewright.core.abi import KernelArgument
@@ -31,7 +32,9 @@ __all__ = ["Lowered", "Plan", "lower"]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What was decided about a kernel."""
+    """What was decided about a kernel. `declined` has a reason a place where a pass or a provider left it as it was,
+    `calls` the call sites of outside functions by name.
+    """
 
     passes: Trace
     sharing: Sharing
@@ -39,7 +42,7 @@ class Plan:
     launches: int
     counters: Mapping[str, int]
     declined: tuple[str, ...] = ()
-    providers: ProviderCalls = NO_CALLS
+    calls: Mapping[str, int] = field(default_factory=lambda: MappingProxyType(dict[str, int]()))
 
     def render(self) -> str:
         """One decision a line."""
@@ -47,7 +50,7 @@ class Plan:
         counted = [f"{name}: {count}" for name, count in self.counters.items()]
         policy = f"shared tiles: {self.sharing.policy.value}"
         lines = [self.passes.render(), policy, *shared, *self.execution, *self.declined, *counted]
-        lines += self.providers.lines()
+        lines += provider_lines(self.calls)
         return "\n".join(line for line in lines if line)
 
 
@@ -87,14 +90,21 @@ def lower(kernel: Kernel, options: TirxOptions | None = None) -> Lowered:
         exported = export(own, Nodes(door), sharing, {"tirx.noalias": True} if chosen.noalias else {})
         provided = provide(door, own, exported, chosen)
         forwarded = _forwarded(door, provided.function, chosen)
-        mapped = map_execution(door, forwarded.function, chosen.planner, in_order=_why_in_order(own))
+        ahead = _ahead(door, forwarded.function, chosen)
+        mapped = map_execution(door, ahead.function, chosen.planner, in_order=_why_in_order(own))
         packed = _packed(door, mapped.function, chosen)
         merged = _merged(door, packed.function, chosen)
     module = door.tvm.IRModule({ENTRY: merged.function})
-    counted = {**exported.counters, **forwarded.counters, "launches": mapped.launches, **packed.counters}
-    declined = (*forwarded.declined, *packed.declined, *merged.declined)
+    counted = {
+        **exported.counters,
+        **forwarded.counters,
+        **ahead.counters,
+        "launches": mapped.launches,
+        **packed.counters,
+    }
+    declined = (*provided.declined, *forwarded.declined, *ahead.declined, *packed.declined, *merged.declined)
     counters = MappingProxyType(counted)
-    plan = Plan(trace, sharing, mapped.reasons, mapped.launches, counters, declined, provided.calls)
+    plan = Plan(trace, sharing, mapped.reasons, mapped.launches, counters, declined, provided.sites)
     return Lowered(module, ENTRY, own, _arguments(own), provided.symbols, chosen, plan)
 
 
@@ -105,6 +115,10 @@ def _why_in_order(kernel: Kernel) -> str:
 
 def _forwarded(door: Door, function: Any, options: TirxOptions) -> Realised:
     return forward_loads(door, function) if options.forward_readonly_tile_loads else Realised(function)
+
+
+def _ahead(door: Door, function: Any, options: TirxOptions) -> Realised:
+    return ask_ahead(door, function, noalias=options.noalias) if options.planner.enabled else Realised(function)
 
 
 def _packed(door: Door, function: Any, options: TirxOptions) -> Realised:

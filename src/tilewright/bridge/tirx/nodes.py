@@ -207,6 +207,11 @@ class Nodes:
         """A C function without effects; its symbol must exist in the process."""
         return self._t.call_pure_extern(self.dtype(operands[0]), symbol, *operands)
 
+    def prefetch(self, element: Expr) -> Expr:
+        """Asks the caches for an element that will be read. The address must lie in its buffer."""
+        facts = [self._t.IntImm("int32", fact) for fact in (0, 3, 1)]  # to read, into the nearest cache, data
+        return self._t.call_llvm_intrin("void", "llvm.prefetch", self._t.address_of(element), *facts)
+
     # ---- buffers and statements
 
     def buffer(self, name: str, dtype: str, shape: Sequence[int], *, alignment: int, scope: str = "") -> Buffer:

@@ -117,19 +117,38 @@ def test_without_its_extra_cblas_stays_unregistered(monkeypatch: pytest.MonkeyPa
     assert empty.names == {}
 
 
-def test_a_function_that_nobody_registered_is_found_before_the_call() -> None:
-    """In a process of its own, where no device registers anything: a coded error, and the process lives on."""
+def test_what_would_end_the_process_ends_in_a_diagnostic() -> None:
+    """In a process of its own: nobody registered a function, the C library lacks one, an address is torn. The process
+    lives on, and computes.
+    """
     program = """
+import numpy as np
 from tests.unit.bridge.tirx.building import captured, shared
+from tilewright import tile
 from tilewright.bridge.tirx import CpuMathBackend, TirxOptions, compile
-from tilewright.core.errors import CapabilityError
-try:
-    compile(shared.capture(*captured(40)), TirxOptions(cpu_math_backend=CpuMathBackend.VECTOR))
-except CapabilityError as error:
-    print(error.diagnostic.code.id, "tilewright.vector.exp" in str(error))
+from tilewright.bridge.tirx.export import elementwise, functions
+from tilewright.core.errors import TilewrightError
+
+def told(act):
+    try:
+        act()
+    except TilewrightError as error:
+        print(error.diagnostic.code.id)
+
+kernel, known = shared.capture(*captured(40)), functions.FUNCTIONS
+told(lambda: compile(kernel, TirxOptions(cpu_math_backend=CpuMathBackend.VECTOR)))
+called = shared.with_options(lowering=tile.Lowering.TIRX, cache=False)
+x, y, torn = np.ones(40, "f4"), np.zeros(40, "f4"), np.zeros(161, "u1")[1:].view("f4")
+elementwise.FUNCTIONS = {**known, "exp": functions._library("no_such_function")}
+told(lambda: called(x, y))
+elementwise.FUNCTIONS = known
+told(lambda: called(torn, y))
+told(lambda: compile(kernel)(torn, y))
+called(x, y)
+print(abs(y - np.exp(2)).max() < 1e-5)
 """
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert found.stdout.split() == ["TW474", "True"]
+    assert found.stdout.split() == ["TW474", "TW472", "TW654", "TW654", "True"]
 
 
 def test_accelerate_is_refused_by_name_off_macos() -> None:

@@ -136,7 +136,7 @@ def test_a_fold_that_keeps_its_order_stays() -> None:
     found = compile(fold("add", policy=Policy.FOLD_LEFT), VECTORS)
     assert calls(found) == {}
     assert "no part of the kernel is proved" in found.render()
-    assert "no part of the kernel is proved to be a function of a whole array" in found.refusals
+    assert "provider declined: no part of the kernel is proved to be a function of a whole array" in found.refusals
 
 
 def test_an_exp_that_nobody_shares_stays() -> None:
@@ -173,8 +173,8 @@ def test_a_shared_exp_of_scalars_and_edges_is_what_native_kernels_compute() -> N
 
 
 def test_metadata_says_who_is_called_and_what_the_numbers_are() -> None:
-    lines = lower(rows(), VECTORS).plan.providers.lines()
-    assert lines == [
+    lines = lower(rows(), VECTORS).plan.render().splitlines()
+    assert lines[-3:] == [
         f"provider {ADD}: 1 call sites, summed in another order",
         f"provider {EXP}: 1 call sites, within 1 ulp",
         f"provider {MAX}: 1 call sites, the same number, a NaN if there is one",
@@ -189,7 +189,7 @@ def test_sums_of_few_rows_are_not_worth_a_launch() -> None:
             Y.at(coord(nest.index()), shape(r)).store(reduce(X[coord(nest.index(), 0), shape(r, c)], c, add))
 
     few, many = (lower(sums.capture(tensor_shape(n, 64), tensor_shape(n)), VECTORS) for n in (3, 4))
-    assert few.plan.providers.sites == {ADD: 1}
+    assert few.plan.calls == {ADD: 1}
     assert (few.plan.launches, many.plan.launches) == (0, 1)
     assert lower(rows(3), VECTORS).plan.launches == 1  # exp is worth it
 

@@ -12,13 +12,15 @@ from typing import Any
 from tilewright.bridge.tirx.door import Door
 from tilewright.bridge.tirx.nodes import Buffer, Expr, Nodes, Stmt
 from tilewright.bridge.tirx.providers.arrays import FOLD, MAP, VERSION
-from tilewright.bridge.tirx.providers.choices import ArrayMath
+from tilewright.bridge.tirx.providers.calls import call_of
+from tilewright.bridge.tirx.providers.choices import ArrayMath, Convention
 from tilewright.bridge.tirx.providers.fold_body import fold_body
 from tilewright.bridge.tirx.providers.proofs import Nest, Proofs
 
 __all__ = ["ArrayCalls"]
 
 _EXP, _MATERIALIZED = "expf", "tile.materialized"
+_MOST = (1 << 31) - 1
 _IDENTITIES: Mapping[str, float] = MappingProxyType({"add": 0.0, "max": float("-inf"), "min": float("inf")})
 
 
@@ -84,13 +86,16 @@ class ArrayCalls:
         reason = self._objection(nest, store, argument)
         if reason:
             return reason
-        filled = self._filled(loop, store, argument)
-        return self._tirx.SeqStmt([filled, self._call(self._functions.exp, store.buffer, store.buffer, nest.volume)])
+        filled, name = self._filled(loop, store, argument), self._functions.exp
+        call = self._call(self._functions.maps_by, name, store.buffer, store.buffer, nest.volume)
+        return self._tirx.SeqStmt([filled, call])
 
     def _objection(self, nest: Nest, store: Stmt, argument: Expr) -> str:
         buffer = store.buffer
         if str(buffer.scope()) != "local" or self._proofs.cells(buffer) != nest.volume:
             return "exp: the buffer is not as large as the loops"
+        if nest.volume > _MOST:
+            return "exp: it has more elements than a count of 32 bits"
         if len(store.indices) != 1 or not self._proofs.is_row_major(store.indices[0], nest):
             return "exp: elements are not stored one after the other"
         if any(self._proofs.mentions(each, buffer) for each in (*nest.statements[:-1], argument)):
@@ -133,7 +138,8 @@ class ArrayCalls:
         start = self._proofs.start_of_run(element.indices[0], nest.indices[0])
         if start is None or self._proofs.cells(element.source) is None:
             return f"{kind}: the elements do not lie one after the other"
-        return self._call(self._functions.folds[kind], element.source, body.carry, nest.volume, start)
+        name = self._functions.folds[kind]
+        return self._call(self._functions.folds_by, name, element.source, body.carry, nest.volume, start)
 
     def _begins_at_identity(self, before: Any, carry: Buffer, kind: str) -> bool:
         t = self._tirx
@@ -154,9 +160,10 @@ class ArrayCalls:
 
     # ---- calls
 
-    def _call(self, name: str, source: Buffer, target: Buffer, count: int, start: Expr | None = None) -> Stmt:
+    def _call(
+        self, convention: Convention, name: str, source: Buffer, target: Buffer, count: int, start: Expr | None = None
+    ) -> Stmt:
         self.sites[name] += 1
-        t, zero = self._tirx, self._nodes.i64(0)
-        places = [(source, zero if start is None else start), (target, zero)]
-        addresses: Sequence[Expr] = [t.address_of(self._nodes.load(*(b, [at]))) for b, at in places]
-        return t.Evaluate(t.call_packed(name, *addresses, self._nodes.i64(count)))
+        n, zero = self._nodes, self._nodes.i64(0)
+        places = n.load(source, [zero if start is None else start]), n.load(target, [zero])
+        return call_of(self._door, convention, name, *places, count)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tilewright.bridge.tirx.copies import is_cell
 from tilewright.bridge.tirx.door import Door
 from tilewright.bridge.tirx.nodes import Buffer, Expr, Stmt
 
@@ -43,18 +44,13 @@ def fold_body(door: Door, statements: Sequence[Stmt]) -> FoldBody | None:
         if place is None or cells[place][1] is not None:
             return None
         cells[place] = step.buffer, resolved(step.value)
-    if not isinstance(last, t.BufferStore) or known(last.buffer) is not None or not _is_cell(t, last.buffer):
+    if not isinstance(last, t.BufferStore) or known(last.buffer) is not None or not is_cell(t, last.buffer):
         return None
     value = resolved(last.value)
     operands = _operands(door, value, last.buffer)
     if operands is None or known(operands[1].source) is not None:
         return None
     return FoldBody(last.buffer, value, operands)
-
-
-def _is_cell(t: Any, buffer: Buffer) -> bool:
-    shape = list(buffer.shape)
-    return len(shape) == 1 and isinstance(shape[0], t.IntImm) and int(shape[0].value) == 1
 
 
 def _operands(door: Door, value: Expr, carry: Buffer) -> tuple[Expr, Expr] | None:

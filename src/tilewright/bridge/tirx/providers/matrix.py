@@ -1,4 +1,4 @@
-"""A whole product as one call. What TileIR proved is proved again on the TIRx, which passes may have changed since."""
+"""A whole product as one call. What TileIR proved is proved again on the loops, and no note is believed."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 from tilewright.bridge.tirx.door import Door
 from tilewright.bridge.tirx.providers.choices import CBLAS_MATMUL
 from tilewright.bridge.tirx.providers.product import VERSION, WholeProduct
+from tilewright.bridge.tirx.providers.product_loops import objection_to_product
 
 __all__ = ["call_for", "with_contract"]
 
@@ -18,38 +19,26 @@ def with_contract(door: Door, function: Any, product: WholeProduct) -> Any:
     return function.with_attr({key: door.tirx.IntImm("int64", value) for key, value in facts.items()})
 
 
-def call_for(door: Door, function: Any, proved: Any) -> Any | str:
-    """The function with its body replaced by one call, or the reason why it stays.
-
-    `proved` is the TIRx of the kernel that was proved: a body that differs from it computes something else, or nobody
-    has shown what.
-    """
-    reason = _objection(door, function, proved)
+def call_for(door: Door, function: Any) -> Any | str:
+    """The function with its body replaced by one call, or the reason why it stays."""
+    reason = _objection(door, function)
     if reason:
         return reason
     t, no = door.tirx, door.tirx.IntImm("bool", 0)
     return function.with_body(t.Evaluate(t.call_packed(CBLAS_MATMUL, *function.params, no, no)))
 
 
-def _objection(door: Door, function: Any, proved: Any) -> str:
+def _objection(door: Door, function: Any) -> str:
     notes = dict(function.attrs or {})
     found = [int(notes[key]) if key in notes else None for key in (_VERSION, _M, _N, _K)]
     if found[0] != VERSION:
         return f"its contract has version {found[0]}, not {VERSION}"
     if not notes.get("tirx.noalias"):
         return "its arguments may overlap"
-    m, n, k = found[1:]
-    shapes = [_matrix(door, each) for each in function.params]
-    if shapes != [(m, k), (k, n), (m, n)]:
+    m, n, k = (each or 0 for each in found[1:])
+    if [_matrix(door, each) for each in function.params] != [(m, k), (k, n), (m, n)]:
         return "its arguments are not the matrices of its contract"
-    if not door.ffi.structural_equal(_bare(door, function), _bare(door, proved)):
-        return "its statements are not those that were proved"
-    return ""
-
-
-def _bare(door: Door, function: Any) -> Any:
-    """Parameters and statements only: which argument is which is a part of what is compared."""
-    return door.tirx.PrimFunc(function.params, function.body)
+    return objection_to_product(door, function, m, n, k)
 
 
 def _matrix(door: Door, parameter: Any) -> Sequence[int] | None:

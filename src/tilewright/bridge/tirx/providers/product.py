@@ -16,7 +16,7 @@ from tilewright.ir.attrs import Policy
 from tilewright.ir.kernel import Kernel, Parameter
 from tilewright.ir.ops.access import LoadOp, StoreOp
 from tilewright.ir.ops.elementwise import AddOp, MulOp, SubOp
-from tilewright.ir.ops.regions import CarryingOp, ParallelOp, PipelineOp, ReduceOp, SerialOp, YieldOp
+from tilewright.ir.ops.regions import CarryingOp, ParallelOp, PipelineOp, ReduceOp, SerialOp, StageOp, YieldOp
 from tilewright.ir.ops.tiles import ConstantOp, MmaOp
 from tilewright.ir.types import SpaceAttr, compact_strides, space_of
 
@@ -123,7 +123,7 @@ def _sum(root: ParallelOp, value: SSAValue) -> tuple[MmaOp, CarryingOp | None]:
     ordered = isinstance(loop, ReduceOp) and loop.policy.data is not Policy.UNORDERED_TREE
     _require(not ordered, "the fold keeps its order")
     _require(len(loop.inits) == 1 and _is_zero(loop.inits[0]), "the sum does not begin at zero")
-    mma = _only(list(loop.body.block.ops), MmaOp, LoadOp)
+    mma = _only(list(loop.body.block.ops), MmaOp, LoadOp, StageOp)
     last = loop.body.block.last_op
     yields = isinstance(last, YieldOp) and last.values[0] is mma.result
     _require(yields and mma.c is loop.carries[0], "the loop carries something else than the sum")

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
@@ -13,6 +13,7 @@ from tilewright.bridge.tirx.providers import matrix
 from tilewright.bridge.tirx.providers.array_calls import ArrayCalls
 from tilewright.bridge.tirx.providers.choices import (
     ARRAY_MATH,
+    C_FUNCTIONS,
     CBLAS_MATMUL,
     NUMBERS,
     CpuMathBackend,
@@ -25,7 +26,7 @@ from tilewright.core.source import user_span
 from tilewright.ir.kernel import Kernel
 from tilewright.ir.location import span_of
 
-__all__ = ["NO_CALLS", "ProviderCalls", "Provided", "provide"]
+__all__ = ["Provided", "provide", "provider_lines", "require_target"]
 
 
 _MACOS = "darwin"
@@ -33,50 +34,44 @@ _NOTHING = "no part of the kernel is proved to be a function of a whole array"
 
 
 @dataclass(frozen=True, slots=True)
-class ProviderCalls:
-    """Call sites by the name of the function, and reasons for which a candidate stayed as it was."""
-
-    sites: Mapping[str, int]
-    declined: tuple[str, ...] = ()
-
-    def lines(self) -> list[str]:
-        """One function a line."""
-        called = [f"provider {name}: {sites} call sites, {NUMBERS[name]}" for name, sites in self.sites.items()]
-        return [*called, *(f"provider declined: {reason}" for reason in self.declined)]
-
-
-NO_CALLS = ProviderCalls(MappingProxyType({}))
-
-
-@dataclass(frozen=True, slots=True)
 class Provided:
-    """The function with its calls, and the C functions that are left in it."""
+    """The function with its calls, the C functions in it, call sites by the name of what is called, and reasons for
+    which a candidate stayed as it was.
+    """
 
     function: Any
     symbols: frozenset[str]
-    calls: ProviderCalls
+    sites: Mapping[str, int] = field(default_factory=lambda: MappingProxyType(dict[str, int]()))
+    declined: tuple[str, ...] = ()
+
+
+def provider_lines(sites: Mapping[str, int]) -> list[str]:
+    """One function a line."""
+    return [f"provider {name}: {count} call sites, {NUMBERS[name]}" for name, count in sites.items()]
+
+
+def require_target(options: TirxOptions) -> None:
+    """Raises CapabilityError (TW476) where code is asked for that can only run on macOS, and this is another system."""
+    if options.cpu_math_backend is CpuMathBackend.ACCELERATE and sys.platform != _MACOS:
+        raise _elsewhere(options.cpu_math_backend)
 
 
 def provide(door: Door, kernel: Kernel, exported: Exported, options: TirxOptions) -> Provided:
-    """Raises PlanError (TW475) where CBLAS is asked for and the kernel is not proved to be a product, CapabilityError
-    (TW476) where ACCELERATE is asked for elsewhere than on macOS.
-    """
-    backend = options.cpu_math_backend
-    if backend is CpuMathBackend.ACCELERATE and sys.platform != _MACOS:
-        raise _elsewhere(backend)
+    """Raises PlanError (TW475) where CBLAS is asked for and the kernel is not proved to be a product."""
     if options.cpu_matrix_backend is CpuMatrixBackend.CBLAS:
         return _whole(door, kernel, exported)
-    if backend is CpuMathBackend.REFERENCE:
-        return Provided(exported.function, exported.symbols, NO_CALLS)
-    return _by_arrays(door, exported, backend)
+    if options.cpu_math_backend is CpuMathBackend.REFERENCE:
+        return Provided(exported.function, exported.symbols)
+    return _by_arrays(door, exported, options.cpu_math_backend)
 
 
 def _by_arrays(door: Door, exported: Exported, backend: CpuMathBackend) -> Provided:
     calls = ArrayCalls(door, ARRAY_MATH[backend])
     function = exported.function.with_body(calls.statement(exported.function.body))
     nothing = [] if calls.sites or calls.declined else [_NOTHING]
-    made = ProviderCalls(MappingProxyType(dict(sorted(calls.sites.items()))), (*sorted(calls.declined), *nothing))
-    return Provided(function, exported.symbols, made)
+    declined = tuple(f"provider declined: {reason}" for reason in (*sorted(calls.declined), *nothing))
+    symbols = exported.symbols | (C_FUNCTIONS & calls.sites.keys())
+    return Provided(function, symbols, MappingProxyType(dict(sorted(calls.sites.items()))), declined)
 
 
 def _whole(door: Door, kernel: Kernel, exported: Exported) -> Provided:
@@ -84,10 +79,10 @@ def _whole(door: Door, kernel: Kernel, exported: Exported) -> Provided:
     if isinstance(product, NoProduct):
         raise _unproved(kernel, product.reason)
     noted = matrix.with_contract(door, exported.function, product)
-    found = matrix.call_for(door, noted, exported.function)
+    found = matrix.call_for(door, noted)
     if isinstance(found, str):
         raise _unproved(kernel, found)
-    return Provided(found, frozenset(), ProviderCalls(MappingProxyType({CBLAS_MATMUL: 1})))
+    return Provided(found, frozenset(), MappingProxyType({CBLAS_MATMUL: 1}))
 
 
 def _unproved(kernel: Kernel, reason: str) -> PlanError:
