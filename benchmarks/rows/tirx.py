@@ -22,7 +22,7 @@ OPTIONS, PROVIDERS, BESIDE = "options", "calls of OpenBLAS", "beside libraries"
 ON, OFF = "with", "without"
 LIBRARIES = ("numpy", "torch")
 TILE = (4, 16, 32)  # of the specification's figures
-BEST_TILE = (64, 64, 64)  # of the products beside libraries
+BEST_TILES = {256: (16, 16, 32), 1024: (512, 256, 128)}  # of the products beside libraries
 SMALL = (9, 35, 40)  # of tests, ragged under every tile
 REGULAR = ((128, 128, 128), (256, 256, 256), (512, 512, 512), (256, 1024, 128), (1024, 128, 256))
 RAGGED = {(127, 193, 61): 1.279, (513, 257, 129): 1.818}
@@ -31,14 +31,18 @@ SOFTMAXES = {(1, 127): 4.357, (17, 257): 2.098, (128, 1024): 5.460, (64, 4096): 
 LAYER_NORMS = ((17, 257), (128, 1024))
 CBLAS_SHAPES = (*((n, n, n) for n in (32, 128, 256, 512, 1024)), (256, 1024, 128), (513, 257, 129))
 
-STACK = TirxPlanner(max_cpu_stack_bytes=65536)
-PACKED = TirxOptions(noalias=True, auto_vectorize=True, planner=STACK)
+WIDE = TirxPlanner(max_cpu_stack_bytes=65536, max_cpu_vector_lanes=128)
+ONE_ROW = TirxPlanner(max_cpu_stack_bytes=65536)
+PACKED = TirxOptions(noalias=True, auto_vectorize=True, planner=WIDE)
+ROWS_ALONE = replace(PACKED, planner=ONE_ROW)
 BEST = replace(PACKED, forward_readonly_tile_loads=True)
+HEAP = TirxPlanner(max_cpu_vector_lanes=128)
+BEST_OPTIONS = {256: BEST, 1024: PACKED}  # a matrix that leaves the second cache is better copied by tiles
 VECTOR = TirxOptions(cpu_math_backend=CpuMathBackend.VECTOR)
 BEST_WITH_VECTOR = replace(PACKED, cpu_math_backend=CpuMathBackend.VECTOR)
 CBLAS = TirxOptions(noalias=True, cpu_matrix_backend=CpuMatrixBackend.CBLAS)
 NOT_AHEAD: Mapping[str, int] = MappingProxyType({"tilewright.bridge.tirx.ahead.MOST_BYTES": 0})
-UNGUARDED: Mapping[str, int] = MappingProxyType({"tilewright.bridge.tirx.packs.MOST_GUARDS": 0})
+UNGUARDED: Mapping[str, int] = MappingProxyType({"tilewright.bridge.tirx.guards.MOST_GUARDS": 0})
 
 Sized = Callable[..., Entry]
 
@@ -47,8 +51,13 @@ def _gemm(*shape: int) -> Entry:
     return product(*shape, tile=TILE)
 
 
-def _best_gemm(*shape: int) -> Entry:
-    return product(*shape, tile=BEST_TILE)
+def _best(n: int, bar: float) -> Trial:
+    """A product beside libraries, in tiles that its name says."""
+    tile = BEST_TILES[n]
+    return _beside(
+        f"all options: gemm {n}x{n}x{n}, tiles {_size(tile)}", "gemm", product(n, n, n, tile=tile),
+        product(*SMALL, tile=tile), BEST_OPTIONS[n], Bar(bar), quick=n == 256,
+    )  # fmt: skip
 
 
 def _add(m: int, n: int) -> Entry:
@@ -124,11 +133,15 @@ TRIALS: tuple[Trial, ...] = (
     _option("cpu_math_backend=VECTOR", "add", _add, (17, 257), VECTOR, TirxOptions()),
     _option("noalias", "gemm", _gemm, (256, 256, 256), PACKED, replace(PACKED, noalias=False)),
     _option("cpu_matrix_backend=CBLAS", "gemm", _gemm, (256, 256, 256), CBLAS, TirxOptions()),
-    _option("auto_vectorize", "gemm", _gemm, (256, 256, 256), PACKED, replace(PACKED, auto_vectorize=False)),
-    _option("auto_vectorize", "add", _add, (17, 257), PACKED, replace(PACKED, auto_vectorize=False)),
-    _option("max_cpu_stack_bytes=65536", "gemm", _gemm, (32, 32, 32), PACKED, replace(PACKED, planner=TirxPlanner())),
+    *(
+        _option("max_cpu_vector_lanes=128", "gemm", _gemm, (n, n, n), BEST, replace(BEST, planner=ONE_ROW))
+        for n in (256, 512)
+    ),
+    _option("auto_vectorize", "gemm", _gemm, (256, 256, 256), ROWS_ALONE, replace(ROWS_ALONE, auto_vectorize=False)),
+    _option("auto_vectorize", "add", _add, (17, 257), ROWS_ALONE, replace(ROWS_ALONE, auto_vectorize=False)),
+    _option("max_cpu_stack_bytes=65536", "gemm", _gemm, (32, 32, 32), PACKED, replace(PACKED, planner=HEAP)),
     _option("max_cpu_stack_bytes=65536", "gemm", _gemm, (256, 256, 256), PACKED,
-            replace(PACKED, planner=TirxPlanner())),
+            replace(PACKED, planner=HEAP)),
     _option("min_cpu_parallel_tasks=64", "add", _add, (17, 257), TirxOptions(),
             TirxOptions(planner=TirxPlanner(min_cpu_parallel_tasks=1)), threads=2),
     *(
@@ -143,11 +156,8 @@ TRIALS: tuple[Trial, ...] = (
             TirxOptions()),
     _beside("reference loops: row sum 128x1024", "row_sum", row_sum_entry(128, 1024), row_sum_entry(9, 35),
             TirxOptions()),
-    *(
-        _beside(f"all options: gemm {n}x{n}x{n}", "gemm", _best_gemm(n, n, n), _best_gemm(*SMALL), BEST, Bar(bar),
-                quick=n == 256)
-        for n, bar in ((256, 1.0), (1024, 1.1))
-    ),
+    _best(256, 1.0),
+    _best(1024, 1.1),
     _beside("VECTOR: softmax 1024x1024", "softmax", softmax_entry(1024, 1024), softmax_entry(9, 35), BEST_WITH_VECTOR,
             Bar(0.4), cold=True, quick=True),
     _beside("VECTOR: row sum 1024x1024", "row_sum", row_sum_entry(1024, 1024), row_sum_entry(9, 35), BEST_WITH_VECTOR,
