@@ -24,7 +24,17 @@ from tilewright.ir.ops.access import LoadOp, StoreOp
 from tilewright.ir.ops.tiles import ConstantOp, MmaOp
 from tilewright.ir.types import DimAttr, dtype_of, element_of, is_tile, space_of, view_type
 
-__all__ = ["Demands", "Outcome", "Roles", "blocked", "plan_contraction", "roles_of"]
+__all__ = [
+    "Demands",
+    "Outcome",
+    "Roles",
+    "assumed",
+    "blocked",
+    "plan_contraction",
+    "roles_of",
+    "stride_along",
+    "why_copied",
+]
 
 Demands = dict[SSAValue, int | None]
 """The dimension that must be innermost in a tile's buffer; None leaves it open."""
@@ -86,7 +96,7 @@ def plan_contraction(op: MmaOp, setting: Setting) -> Outcome:
     k = _inner(op, roles)
     around = any(_depth(op, dim) != 1 for dim in roles.contracted if dim != k)
     sink = Sink(op, op.result, ()) if around and not _stay_near(op, setting) else sink_of(op, setting)
-    copied = {value: _why_copied(value, sink.op, setting) for value in (op.a, op.b)}
+    copied = {value: why_copied(value, sink.op, setting) for value in (op.a, op.b)}
     direct = {value: reason is None for value, reason in copied.items()}
     candidates = [
         _priced(op, setting, direct, sink, dim, swapped=swapped)
@@ -141,8 +151,8 @@ def _priced(
     """
     lane_side, row_side = (op.a, op.b) if swapped else (op.b, op.a)
     cost = 0.0
-    if not (direct[lane_side] and _stride(lane_side, lane) == 1):
-        strided = _stride(lane_side, lane) not in (1, None)
+    if not (direct[lane_side] and stride_along(lane_side, lane) == 1):
+        strided = stride_along(lane_side, lane) not in (1, None)
         cost += _copy_cost(_in_buffer(lane_side, lane), op, setting) * (_TRANSPOSE if strided else 1)
     if not direct[row_side]:
         cost += _copy_cost(_in_buffer(row_side, None), op, setting)
@@ -161,7 +171,7 @@ def _copy_cost(value: SSAValue, op: MmaOp, setting: Setting) -> float:
     return float(space_of(value).volume * trips)
 
 
-def _stride(value: SSAValue, dim: DimAttr | None) -> int | None:
+def stride_along(value: SSAValue, dim: DimAttr | None) -> int | None:
     """The element stride at which a load, or a window of one, moves along a dimension; None when it is no load."""
     window = window_of(value)
     load = window.tile.owner
@@ -180,7 +190,7 @@ def _in_buffer(value: SSAValue, lane: DimAttr | None) -> SSAValue:
     return value if lane is not None and window.axis_along(lane) is None else window.tile
 
 
-def _why_copied(value: SSAValue, sink: Operation, setting: Setting) -> str | None:
+def why_copied(value: SSAValue, sink: Operation, setting: Setting) -> str | None:
     """Why the operand cannot be read from its view, or None where it is inside, never masked and never overtaken."""
     load = window_of(value).tile.owner
     if not isinstance(load, LoadOp):
@@ -207,12 +217,12 @@ def _outcome(
     row = max(row_dims, key=lambda dim: _extent(op, dim), default=None)
     folded = tuple(dim for dim in roles.contracted if dim != _inner(op, roles) and _depth(op, dim) != 1)
     in_registers = bool(folded) and _stay_near(op, setting)
-    side_by_side = _stride(lane_side, best.lane) == 1
+    side_by_side = stride_along(lane_side, best.lane) == 1
     fixed = setting.options.packing is not None
     lane_direct = direct[lane_side] and (
         side_by_side or fixed or (not in_registers and _pack_here(lane_side, op, setting))
     )
-    packed = lane_direct and _stride(lane_side, best.lane) not in (1, None)
+    packed = lane_direct and stride_along(lane_side, best.lane) not in (1, None)
     lane = _number(best.lane)
     demands: Demands = {op.c: lane, sink.value: lane}
     kept = {} if direct[row_side] else {_in_buffer(row_side, None): copied[row_side]}
@@ -245,7 +255,7 @@ def _outcome(
     plan = replace(plan, a_fill=fills.get(row_side), b_fill=fills.get(lane_side))
     reasons = {value: reason or "it lies across the lanes" for value, reason in kept.items()}
     filled = {value: fill for value, fill in fills.items() if isinstance(fill, Fill)}
-    return Outcome(plan, sink.absorbed, reasons, filled, demands, _assumed(direct, structure))
+    return Outcome(plan, sink.absorbed, reasons, filled, demands, assumed(direct, structure))
 
 
 def _fills(
@@ -344,7 +354,7 @@ def _is_zero(value: SSAValue) -> bool:
     return isinstance(value.owner, ConstantOp) and value.owner.value.data == 0
 
 
-def _assumed(direct: Mapping[SSAValue, bool], structure: Structure) -> frozenset[tuple[int, int]]:
+def assumed(direct: Mapping[SSAValue, bool], structure: Structure) -> frozenset[tuple[int, int]]:
     found: set[tuple[int, int]] = set()
     for value, is_direct in direct.items():
         load = window_of(value).tile.owner
@@ -362,6 +372,8 @@ def blocked(op: MmaOp, plan: ContractPlan, machine: Machine, options: XirOptions
     `may_split` says that sums may lie in the sink between blocks of k: nothing that is read later is overwritten by
     them.
     """
+    if plan.along:
+        return plan
     if plan.folds:
         tile = (*(options.register_tile or plan.tile[:2]), plan.tile[2])
         return replace(
@@ -423,7 +435,7 @@ def _matrices(op: MmaOp, plan: ContractPlan, machine: Machine) -> Matrices:
 def _reads_across_rows(op: MmaOp, plan: ContractPlan) -> bool:
     """Whether A lies so that its rows are neighbours, and k goes from line to line."""
     value = op.b if plan.swapped else op.a
-    across = plan.a_direct and plan.row is not None and _stride(value, DimAttr.of(plan.row)) == 1
+    across = plan.a_direct and plan.row is not None and stride_along(value, DimAttr.of(plan.row)) == 1
     return across and element_of(value) == element_of(op.c)
 
 

@@ -135,7 +135,8 @@ def nest_plan(
             squares = squares_of(layouts, layouts.placement, values[0], nest)
             found += [(price + turn_price(square, space), square) for square in squares]
     asked = [each for each in found if each[1].across is not None and layouts.placement.options.squares is not None]
-    best = min(asked or found, key=lambda each: each[0])[1]
+    weighed = tuple((nest.lane, price) for price, nest in found if nest.across is None and nest.lane is not None)
+    best = replace(min(asked or found, key=lambda each: each[0])[1], weighed=weighed)
     return refused_squares(layouts, layouts.placement, values[0], best) if len(values) == 1 else best
 
 

@@ -118,7 +118,9 @@ class NestPlan:
     `lane` is the vectorised dimension; `fold` says that lanes are folded, `caching` how a store treats the caches. A
     fold along other dimensions is computed for `copies` neighbouring vectors at once. With an `across` the two
     innermost dimensions go in squares, and the tiles in `turned` are read along it. Without one, `refused` says why
-    those in `turned` are gathered.
+    those in `turned` are gathered. The lane's loop runs through the dimensions in `merged`, which stand before it, too.
+    `weighed`: the vector operations that it would take along each dimension that may be
+    the lane's.
     """
 
     what: str
@@ -131,6 +133,8 @@ class NestPlan:
     across: int | None = None
     turned: tuple[TurnedRead, ...] = ()
     refused: Unturned | None = None
+    merged: tuple[int, ...] = ()
+    weighed: tuple[tuple[int, float], ...] = field(default=(), compare=False)
 
     @property
     def streaming(self) -> bool:
@@ -187,7 +191,8 @@ class ContractPlan:
     operands are packed (1: B, 2: A too). `folds`: contracted dimensions around k, outermost first, over which the sums
     stay in registers. `a_fill`, `b_fill`: how operands are computed into panels, or why they are not; None where they
     are read as they lie. `a_shared`, `b_shared`: panels that all programs share, or why those of the operand are not;
-    None where it has no panels.
+    None where it has no panels. `ahead`: lines of the result are asked for while its sums are computed.
+    `along`: lanes along k, 0 where they run along `lane`; the tile has then rows, columns, and one lane.
     """
 
     swapped: bool
@@ -209,6 +214,8 @@ class ContractPlan:
     b_fill: Fill | str | None = None
     a_shared: Shared | str | None = None
     b_shared: Shared | str | None = None
+    ahead: bool = False
+    along: int = 0
 
 
 @dataclass(frozen=True, slots=True)
