@@ -13,11 +13,11 @@ __all__ = ["Blocks", "Lines", "Product", "Terms", "price"]
 
 _PAGE = 4096
 # What no figure of a machine says, fitted to products of many shapes on Zen 4 cores:
-_KIND = 1600  # multiply-adds that the first tile of each size takes, since its code is fetched
+_KIND = 3200  # multiply-adds that the first tile of each size takes, since its code is fetched
 _CALL = 16  # multiply-adds that a register tile takes beside its own: a call, and a pipe that fills and runs empty
-_AGAIN = (0.0, 0.01, 0.04, 1.0)  # by level, of a vector of B that is read again: the rest goes by beneath arithmetic
+_AGAIN = (0.0, 0.03, 0.04, 1.0)  # by level, of a vector of B that is read again: the rest goes by beneath arithmetic
 _WAITED = (0.0, 0.1, 0.4, 1.0)  # the same of a line of A
-_TURNING = 0.25  # of being apart, where rows of A come to the ends of their lines together
+_TURNING = 0.1  # of being apart, where rows of A come to the ends of their lines together
 _STREAMS = 12  # runs of lines that are fetched ahead at once; of twice as many none is
 _MISSES = 48  # lines that a core waits for at once
 _IN_FLIGHT = 32  # vectors on their way from memory beneath which as much arithmetic goes on as not
@@ -255,7 +255,7 @@ class _Pricing:
     def _copied(self, lines: Lines, lanes: int, held: int, *, ahead: bool) -> float:
         """A vector of a panel: read, turned where it lies across, and written."""
         times, level = self.times, self.machine.level_of(held)
-        read = times.levels[self.far] + (0.0 if ahead else self.apart * lines.apart)
+        read = times.levels[self.far] + self.apart * lines.apart / (self.blocks.vectors if ahead else 1)
         turning = log2(lanes) * times.arithmetic if lines.across else 0.0
         written = times.levels[level] * (_WRITTEN if level > Level.L1 else 1)
         return read + turning + written + 2 * times.arithmetic
