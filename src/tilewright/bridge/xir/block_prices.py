@@ -13,15 +13,17 @@ __all__ = ["Blocks", "Lines", "Product", "Terms", "price"]
 
 _PAGE = 4096
 # What no figure of a machine says, fitted to products of many shapes on Zen 4 cores:
-_KIND = 1600  # multiply-adds that the first tile of each size takes, since its code is fetched
+_KIND = 6400  # multiply-adds that the first tile of each size takes, since its code is fetched
 _CALL = 16  # multiply-adds that a register tile takes beside its own: a call, and a pipe that fills and runs empty
-_AGAIN = (0.0, 0.01, 0.04, 1.0)  # by level, of a vector of B that is read again: the rest goes by beneath arithmetic
-_WAITED = (0.0, 0.1, 0.4, 1.0)  # the same of a line of A
-_TURNING = 0.25  # of being apart, where rows of A come to the ends of their lines together
+_AGAIN = (0.0, 0.03, 0.04, 1.0)  # by level, of a vector of B that is read again: the rest goes by beneath arithmetic
+_WAITED = (0.0, 0.05, 0.15, 1.0)  # the same of a line of A
+_ACROSS = 3  # times as much of one that only one step of k reads
+_TURNING = 0.05  # of being apart, where rows of A come to the ends of their lines together
 _STREAMS = 12  # runs of lines that are fetched ahead at once; of twice as many none is
 _MISSES = 48  # lines that a core waits for at once
 _IN_FLIGHT = 32  # vectors on their way from memory beneath which as much arithmetic goes on as not
 _BENEATH = 0.8  # the most of it that does
+_ASKED = 0.1  # multiply-adds, for each k of a tile that asks for what is copied after it
 # What the code does:
 _AHEAD = 8  # register tiles over a panel, between which the next one is copied
 _WRITTEN = 2  # a line that is written is brought first, and carried back
@@ -188,7 +190,7 @@ class _Pricing:
         height = min(self.blocks.rows, self.row_block)
         if p.a.across:
             lines = self.row_tiles * p.depth * (1.0 if p.lanes % height == 0 else 1 + (height - 1) / p.lanes)
-            return first + (self.panels - 1) * lines * again
+            return first + (self.panels - 1) * lines * again * _ACROSS
         begun = self.k_blocks * p.rows * self.panels * times.apart * p.a.apart * (size > machine.l1_bytes)
         in_one_set = -(-height // p.a.places(machine.cache_line))
         lost = min(max(2 * (1 - machine.l1_bytes / _PAGE / in_one_set), 0.0), 1.0)
@@ -245,6 +247,8 @@ class _Pricing:
             held = self.k * (self.width * (2 if ahead else 1) if one_by_one else p.columns)
             vectors = p.depth * self.panels * blocks.vectors
             copies += vectors * self._copied(p.b, p.lanes, held * p.itemsize, ahead=ahead)
+            if ahead:
+                copies += p.depth * self.row_tiles * self.panels * _ASKED * self.times.arithmetic
         if self.packs_a:
             lanes = blocks.rows & -blocks.rows
             held = self.k * min(self.row_block, p.rows) * p.itemsize
@@ -255,7 +259,7 @@ class _Pricing:
     def _copied(self, lines: Lines, lanes: int, held: int, *, ahead: bool) -> float:
         """A vector of a panel: read, turned where it lies across, and written."""
         times, level = self.times, self.machine.level_of(held)
-        read = times.levels[self.far] + (0.0 if ahead else self.apart * lines.apart)
+        read = times.levels[self.far] + self.apart * lines.apart / (self.blocks.vectors if ahead else 1)
         turning = log2(lanes) * times.arithmetic if lines.across else 0.0
         written = times.levels[level] * (_WRITTEN if level > Level.L1 else 1)
         return read + turning + written + 2 * times.arithmetic

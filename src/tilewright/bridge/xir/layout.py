@@ -1,12 +1,12 @@
 """Buffers and loop nests: which dimension is innermost in each buffer, and along which one each nest is vectorised."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.ir import Operation, SSAValue
 
 from tilewright.bridge.xir.placement import Placement
-from tilewright.bridge.xir.records import LaneChoice, NestPlan, Storage
+from tilewright.bridge.xir.records import LaneChoice, NestPlan, Storage, TurnPrices, Unturned
 from tilewright.bridge.xir.squares import refused_squares, squares_of, turn_price
 from tilewright.bridge.xir.streams import Stream, streams
 from tilewright.core.machine import Machine
@@ -132,12 +132,24 @@ def nest_plan(
         nest, price = _along(plain, axis), nest_price(layouts, values, axis, space, store)
         found.append((price, nest))
         if len(values) == 1:
-            squares = squares_of(layouts, layouts.placement, values[0], nest)
-            found += [(price + turn_price(square, space), square) for square in squares]
+            found += _turned(price, squares_of(layouts, layouts.placement, values[0], nest), space)
     asked = [each for each in found if each[1].across is not None and layouts.placement.options.squares is not None]
     weighed = tuple((nest.lane, price) for price, nest in found if nest.across is None and nest.lane is not None)
     best = replace(min(asked or found, key=lambda each: each[0])[1], weighed=weighed)
-    return refused_squares(layouts, layouts.placement, values[0], best) if len(values) == 1 else best
+    if len(values) > 1:
+        return best
+    refused = refused_squares(layouts, layouts.placement, values[0], best)
+    lost = min((each for each in found if each[1].across is not None), key=lambda each: each[0], default=None)
+    if refused.refused is not Unturned.EMPTY or lost is None:
+        return refused
+    return replace(refused, turn_prices=lost[1].turn_prices)
+
+
+def _turned(gathers: float, squares: list[NestPlan], space: SpaceAttr) -> Iterator[tuple[float, NestPlan]]:
+    """The price of each nest in squares, beside that of the same one by gathers."""
+    for square in squares:
+        price = gathers + turn_price(square, space)
+        yield price, replace(square, turn_prices=TurnPrices(price, gathers))
 
 
 def _along(nest: NestPlan, axis: AxisAttr) -> NestPlan:

@@ -96,11 +96,12 @@ def _weighed(kernel: Kernel, nest: NestPlan) -> str:
 
 
 def _turned(kernel: Kernel, nest: NestPlan) -> Iterator[str]:
+    prices = f" ({nest.turn_prices})" if nest.turn_prices is not None else ""
     if nest.across is not None:
         tiles = ", ".join(f"%{read.value}" for read in nest.turned)
-        yield f", in squares with {_label(kernel, nest.across)} that turn {tiles}"
+        yield f", in squares with {_label(kernel, nest.across)} that turn {tiles}{prices}"
     if nest.refused:
-        yield f", gathers because {nest.refused.value}"
+        yield f", gathers because {nest.refused.value}{prices}"
 
 
 def _stands(value: SSAValue) -> bool:

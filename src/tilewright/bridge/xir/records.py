@@ -20,6 +20,7 @@ __all__ = [
     "Shared",
     "Storage",
     "StorePrices",
+    "TurnPrices",
     "TurnedRead",
     "Unturned",
     "stage_of",
@@ -128,15 +129,28 @@ class TurnedRead:
 
 
 @dataclass(frozen=True, slots=True)
+class TurnPrices:
+    """What a nest takes to read and to write, in squares and by gathers, in vector operations: an element that is
+    gathered is one.
+    """
+
+    squares: float
+    gathers: float
+
+    def __str__(self) -> str:
+        return f"{self.squares:.0f} operations in squares, {self.gathers:.0f} by gathers"
+
+
+@dataclass(frozen=True, slots=True)
 class NestPlan:
     """One loop nest: axes from outermost to innermost.
 
     `lane` is the vectorised dimension; `fold` says that lanes are folded, `caching` how a store treats the caches, and
     `store_prices` by what prices, where both could be. A fold along other dimensions is computed for `copies`
     neighbouring vectors at once. With an `across` the two innermost dimensions go in squares, and the tiles in `turned`
-    are read along it. Without one, `refused` says why those in `turned` are gathered. The lane's loop runs through the
-    dimensions in `merged`, which stand before it, too. `weighed`: the vector operations that it would take along each
-    dimension that may be the lane's.
+    are read along it. Without one, `refused` says why those in `turned` are gathered. `turn_prices` are those of both,
+    where both could be. The lane's loop runs through the dimensions in `merged`, which stand before it, too. `weighed`:
+    the vector operations that it would take along each dimension that may be the lane's.
     """
 
     what: str
@@ -150,6 +164,7 @@ class NestPlan:
     across: int | None = None
     turned: tuple[TurnedRead, ...] = ()
     refused: Unturned | None = None
+    turn_prices: TurnPrices | None = None
     merged: tuple[int, ...] = ()
     weighed: tuple[tuple[int, float], ...] = field(default=(), compare=False)
 

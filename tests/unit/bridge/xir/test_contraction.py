@@ -238,7 +238,7 @@ BLOCKS = [
     ((4096, 17, 64), (False, False), (0, 0, 0), (14, 1)),  # the last column apart, in a narrow vector
     ((1, 4096, 4096), (False, False), (8, 0, 0), (1, 4)),  # B is read once: by lines,
     ((16, 4096, 4096), (False, False), (16, 0, 0), (8, 2)),
-    ((64, 4096, 4096), (False, False), (0, 0, 2), (8, 2)),  # and through panels when rows are many
+    ((64, 4096, 4096), (False, False), (1024, 0, 1), (6, 4)),  # and through panels when rows are many
 ]
 
 

@@ -93,11 +93,20 @@ def test_rows_of_squares_never_go_past_the_caches() -> None:
 def test_explanations_name_the_squares() -> None:
     text = planned(turned(64, 48), XirOptions(lanes=element())).render()
     assert "store over n x m, 8 lanes along m, in squares with n that turn %" in text
+    assert " (1344 operations in squares, 3456 by gathers)" in text
 
 
 def test_explanations_say_why_there_are_none() -> None:
     text = planned(turned(40, 2), XirOptions(lanes=element())).render()
-    assert "8 lanes along m, gathers because squares would stay too empty" in text
+    assert "8 lanes along m, gathers because squares would stay too empty (110 operations in squares, 90 by g" in text
+
+
+@pytest.mark.parametrize("shape", [(64, 48), (40, 2), (8, 8), (9, 9), (100, 7)])
+def test_the_cheaper_of_squares_and_gathers_is_taken(shape: tuple[int, int]) -> None:
+    nest = store_nest(turned(*shape))
+    prices = nest.turn_prices
+    assert prices is not None
+    assert (nest.across is not None) == (prices.squares < prices.gathers)
 
 
 def test_the_axis_across_is_cut_into_blocks_of_squares() -> None:
