@@ -14,9 +14,10 @@ __all__ = ["ROWS", "product"]
 
 GROUP = "matrix products"
 POWERS = (32, 64, 128, 256, 512, 1024, 2048)
-OTHERS = ((1000, 1000, 1000), (127, 129, 131), (1000, 17, 1000), (64, 64, 4096))
+OTHERS = ((1000, 1000, 1000), (127, 129, 131), (1000, 17, 1000), (64, 64, 4096), (4096, 1, 4096))
 SKINNY = (1, 4, 8, 16, 64)
 TRANSPOSED = (128, 512, 1024)
+LAYERS = (1, 8)  # rows of a linear layer
 TILES = ((16, 16), (32, 32), (64, 64), (128, 128), (48, 80))
 SMALL = (33, 17, 40)  # M, N, K of the tests
 
@@ -77,6 +78,7 @@ ROWS: tuple[Row, ...] = (
         for m in SKINNY
     ),
     *(_race(n, n, n, Bar(1.0), stored=s, quick=n == 512) for s in ("TN", "NT", "TT") for n in TRANSPOSED),
+    *(_race(m, 4096, 4096, Bar(1.0), stored="NT") for m in LAYERS),
     *(
         Alike(name=f"user tiles {n}", group="tiles and order", entries=_tiles(n), small=_tiles(50), bars=(Bar(1.05),))
         for n in (512, 1024)

@@ -39,12 +39,13 @@ FLOAT_UNARY: Kinds = frozenset(
         *(arith.NegfOp, math.AbsFOp, math.SqrtOp, math.RsqrtOp),
         *(math.FloorOp, math.CeilOp, math.TruncOp, math.RoundEvenOp),
         *(math.ExpOp, math.Exp2Op, math.LogOp, math.Log2Op, math.SinOp, math.CosOp, math.TanhOp, math.ErfOp),
+        ops.SigmoidOp,
     }
 )
 TRANSCENDENTAL: Kinds = frozenset(
     {
         *(math.ExpOp, math.Exp2Op, math.LogOp, math.Log2Op, math.SinOp, math.CosOp, math.TanhOp, math.ErfOp),
-        *(math.PowFOp, math.RsqrtOp),
+        *(math.PowFOp, math.RsqrtOp, ops.SigmoidOp),
     }
 )
 """What `expand-math` replaces; expanded modules hold none of these."""

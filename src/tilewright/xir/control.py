@@ -165,11 +165,14 @@ class ControlBuilder(Insertion):
         folds: Sequence[tuple[int, int, int]] = (),
         turned: tuple[bool, bool] = (False, False),
         ready: tuple[bool, bool] = (False, False),
+        ahead: bool = False,
+        along: int = 0,
     ) -> ops.ContractOp:
         """See `ContractOp`; its bodies are empty and may be filled."""
         op = ops.ContractOp(
             operands, extents, strides, tile,
             from_zero=from_zero, blocking=blocking, unsigned=unsigned, folds=folds, turned=turned, ready=ready,
+            ahead=ahead, along=along,
         )  # fmt: skip
         return self.insert(op)
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.dialects.builtin import ArrayAttr, BoolAttr, IntAttr, StringAttr
+from xdsl.dialects.math import FloatingPointLikeUnaryMathOperation
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.irdl import (
     AnyAttr,
@@ -28,7 +29,7 @@ from xdsl.irdl import (
     var_operand_def,
     var_result_def,
 )
-from xdsl.traits import IsolatedFromAbove, IsTerminator, Pure, SymbolOpInterface
+from xdsl.traits import IsolatedFromAbove, IsTerminator, Pure, SameOperandsAndResultType, SymbolOpInterface
 
 from tilewright.xir.types import I1, I64, BufferType, buffer_type, vector_of
 
@@ -296,6 +297,14 @@ class ScaleOp(IRDLOperation):
 
 
 @irdl_op_definition
+class SigmoidOp(FloatingPointLikeUnaryMathOperation):
+    """`1 / (1 + exp(-x))`, which the math dialect does not have."""
+
+    name = "xir.sigmoid"
+    traits = traits_def(Pure(), SameOperandsAndResultType())
+
+
+@irdl_op_definition
 class FirstLanesOp(IRDLOperation):
     """The mask whose lane i is on where i < count."""
 
@@ -345,6 +354,11 @@ class ContractOp(IRDLOperation):
     of k is shorter. They are of C's type. Twins of those that are not turned take the number of lanes in use, too; the
     other lanes that they yield mean nothing. An operand that is `ready` lies in panels as `xir.pack` makes them, as
     wide as the register tile, each with all of k: one after the other from its index on.
+
+    `ahead` asks for the lines of C while the sums are computed that will be stored there.
+
+    With `along`, vectors of so many lanes run along k, which is innermost in both operands: each sum is regrouped, and
+    C's value comes last. The tile is then rows x columns of one lane, and there are no blocks, panels or folds.
     """
 
     name = "xir.contract"
@@ -363,6 +377,8 @@ class ContractOp(IRDLOperation):
     folds = opt_prop_def(ArrayAttr[ArrayAttr[IntAttr]])
     turned = opt_prop_def(ArrayAttr[BoolAttr])
     ready = opt_prop_def(ArrayAttr[BoolAttr])
+    ahead = opt_prop_def(BoolAttr)
+    along = opt_prop_def(IntAttr)
     start = region_def()
     start_tail = region_def()
     finish = region_def()
@@ -386,6 +402,8 @@ class ContractOp(IRDLOperation):
         folds: Sequence[tuple[int, int, int]] = (),
         turned: tuple[bool, bool] = (False, False),
         ready: tuple[bool, bool] = (False, False),
+        ahead: bool = False,
+        along: int = 0,
         regions: Sequence[Region] | None = None,
     ):
         """Records in this order.
@@ -399,6 +417,8 @@ class ContractOp(IRDLOperation):
             "unsigned": _flags(unsigned),
             "turned": _flags(turned),
             "ready": _flags(ready),
+            "ahead": BoolAttr.from_bool(True) if ahead else None,
+            "along": IntAttr(along) if along else None,
             "folds": ArrayAttr([_ints(each) for each in folds]) if folds else None,
             "extents": _ints(extents),
             "strides": _ints(strides),

@@ -259,6 +259,10 @@ def _contract(op: Operation) -> Iterator[Fault]:
     if contract.steps and (panels or min(map(min, contract.steps)) < 0):
         yield "contract-folds", f"folds {contract.steps}, blocking {[entry.data for entry in contract.blocking]}"
         return
+    if contract.along is not None and (
+        panels or contract.steps or strides[1:3] != [1, 1] or contract.tile.data[2].data != 1
+    ):
+        yield "contract-along", f"lanes along k, strides {strides}, tile {[e.data for e in contract.tile]}"
     extents, a_steps, b_steps = zip(*contract.steps, strict=True) if contract.steps else ((), (), ())
     for which, place, buffer, index, shape, steps in (
         ("a", 0, contract.a, contract.a_index, (m, k, *extents), a_steps),

@@ -28,7 +28,17 @@ from tilewright.ir.ops.access import LoadOp, StoreOp
 from tilewright.ir.ops.tiles import ConstantOp, MmaOp
 from tilewright.ir.types import DimAttr, dtype_of, element_of, space_of, view_type
 
-__all__ = ["Demands", "Outcome", "Roles", "blocked", "plan_contraction", "roles_of"]
+__all__ = [
+    "Demands",
+    "Outcome",
+    "Roles",
+    "assumed",
+    "blocked",
+    "plan_contraction",
+    "roles_of",
+    "stride_along",
+    "why_copied",
+]
 
 Demands = dict[SSAValue, int | None]
 """The dimension that must be innermost in a tile's buffer; None leaves it open."""
@@ -88,7 +98,7 @@ def plan_contraction(op: MmaOp, setting: Setting) -> Outcome:
     k = _inner(op, roles)
     around = any(_depth(op, dim) != 1 for dim in roles.contracted if dim != k)
     sink = Sink(op, op.result, ()) if around and not _stay_near(op, setting) else sink_of(op, setting)
-    copied = {value: _why_copied(value, sink.op, setting) for value in (op.a, op.b)}
+    copied = {value: why_copied(value, sink.op, setting) for value in (op.a, op.b)}
     direct = {value: reason is None for value, reason in copied.items()}
     candidates = [
         _priced(op, setting, direct, sink, dim, swapped=swapped)
@@ -143,8 +153,8 @@ def _priced(
     """
     lane_side, row_side = (op.a, op.b) if swapped else (op.b, op.a)
     cost = 0.0
-    if not (direct[lane_side] and _stride(lane_side, lane) == 1):
-        strided = _stride(lane_side, lane) not in (1, None)
+    if not (direct[lane_side] and stride_along(lane_side, lane) == 1):
+        strided = stride_along(lane_side, lane) not in (1, None)
         cost += _copy_cost(_in_buffer(lane_side, lane), op, setting) * (_TRANSPOSE if strided else 1)
     if not direct[row_side]:
         cost += _copy_cost(_in_buffer(row_side, None), op, setting)
@@ -163,7 +173,7 @@ def _copy_cost(value: SSAValue, op: MmaOp, setting: Setting) -> float:
     return float(space_of(value).volume * trips)
 
 
-def _stride(value: SSAValue, dim: DimAttr | None) -> int | None:
+def stride_along(value: SSAValue, dim: DimAttr | None) -> int | None:
     """The element stride at which a load, or a window of one, moves along a dimension; None when it is no load."""
     window = window_of(value)
     load = window.tile.owner
@@ -182,7 +192,7 @@ def _in_buffer(value: SSAValue, lane: DimAttr | None) -> SSAValue:
     return value if lane is not None and window.axis_along(lane) is None else window.tile
 
 
-def _why_copied(value: SSAValue, sink: Operation, setting: Setting) -> str | None:
+def why_copied(value: SSAValue, sink: Operation, setting: Setting) -> str | None:
     """Why the operand cannot be read from its view, or None where it is inside, never masked and never overtaken."""
     load = window_of(value).tile.owner
     if not isinstance(load, LoadOp):
@@ -209,7 +219,7 @@ def _outcome(
     row = max(row_dims, key=lambda dim: _extent(op, dim), default=None)
     folded = tuple(dim for dim in roles.contracted if dim != _inner(op, roles) and _depth(op, dim) != 1)
     in_registers = bool(folded) and _stay_near(op, setting)
-    side_by_side = _stride(lane_side, best.lane) == 1
+    side_by_side = stride_along(lane_side, best.lane) == 1
     fixed = setting.options.packing is not None
     lane_direct = direct[lane_side] and (
         side_by_side or fixed or (not in_registers and _pack_here(lane_side, op, setting))
@@ -249,7 +259,7 @@ def _outcome(
     plan = replace(plan, a_fill=a_fill, b_fill=b_fill, product=product)
     reasons = {value: reason or "it lies across the lanes" for value, reason in kept.items()}
     filled = {value: fill for value, fill in fills.items() if isinstance(fill, Fill)}
-    return Outcome(plan, sink.absorbed, reasons, filled, demands, _assumed(direct, structure))
+    return Outcome(plan, sink.absorbed, reasons, filled, demands, assumed(direct, structure))
 
 
 def _fills(
@@ -320,7 +330,7 @@ def _is_zero(value: SSAValue) -> bool:
     return isinstance(value.owner, ConstantOp) and value.owner.value.data == 0
 
 
-def _assumed(direct: Mapping[SSAValue, bool], structure: Structure) -> frozenset[tuple[int, int]]:
+def assumed(direct: Mapping[SSAValue, bool], structure: Structure) -> frozenset[tuple[int, int]]:
     found: set[tuple[int, int]] = set()
     for value, is_direct in direct.items():
         load = window_of(value).tile.owner
@@ -338,6 +348,8 @@ def blocked(op: MmaOp, plan: ContractPlan, machine: Machine, options: XirOptions
     `may_split` says that sums may lie in the sink between blocks of k: nothing that is read later is overwritten by
     them.
     """
+    if plan.along:
+        return plan
     product = plan.product or _product_of(op, plan, (op.a, op.b), Sink(op, op.result, ()))
     if not may_split and 0 < options.k_block < product.depth:
         refuse(op, f"k_block = {options.k_block}, and what follows the product reads where its sums would wait")
@@ -367,7 +379,7 @@ def _lines(value: SSAValue, outer: DimAttr | None, inner: DimAttr | None, op: Mm
     """How an operand lies that is read in place, along `inner` for each `outer`. What is not side by side there is
     gathered, or is neighbours along `outer` that are read one by one.
     """
-    along, beside = _stride(value, inner), _stride(value, outer)
+    along, beside = stride_along(value, inner), stride_along(value, outer)
     across = along not in (0, 1, None) and (gathers or beside == 1)
     step = (along if across else beside) or 1
     return Lines(step * dtype_of(element_of(value)).itemsize, across, element_of(value) != element_of(op.c))

@@ -196,7 +196,7 @@ class _ElementMeter:
         match op:
             case tiles.MmaOp():
                 contract = self.decisions.contracts.get(position)
-                lanes = contract.tile[2] if contract is not None else 1
+                lanes = 1 if contract is None else contract.along or contract.tile[2]
                 self.arithmetic += trips * contraction_volume(op) / max(lanes, 1) * self.prices.arithmetic
             case tiles.MapOp():
                 self.arithmetic += self._map_arithmetic(op, trips * op.space.volume / self._lanes(op.result, position))

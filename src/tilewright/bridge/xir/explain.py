@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 from tilewright.bridge.xir.options import XirOptions
 
 if TYPE_CHECKING:
-    from tilewright.bridge.xir.plan import Plan
+    from tilewright.bridge.xir.plan import Candidate, Plan
 
 __all__ = ["render_plan"]
 
 _SHOWN = 8
+_TERMS = ("arithmetic", "memory", "transfer", "dispatch", "imbalance")
 _OPEN = XirOptions()
 
 
@@ -34,15 +35,47 @@ def render_plan(plan: Plan) -> str:
         *_set_by_the_caller(plan.options),
         *plan.notes,
         f"{len(plan.candidates)} candidates, {len(plan.rejected)} rejected",
+        *_weighed(plan),
     ]
-    ranked = sorted(plan.candidates, key=lambda item: item.terms.total)
-    for item in ranked[:_SHOWN]:
-        axes = ", ".join(plan.axes[axis] for axis in item.order)
-        lines.append(f"  {item.lanes}, order ({axes}), {item.block} a task: {item.terms}")
     for reason in dict.fromkeys(item.reason for item in plan.rejected):
-        count = sum(item.reason == reason for item in plan.rejected)
-        lines.append(f"  {count} rejected: {reason}")
+        rejected = [item for item in plan.rejected if item.reason == reason]
+        lanes = " and ".join(dict.fromkeys(str(item.lanes) for item in rejected))
+        lines.append(f"  {len(rejected)} with lanes along {lanes} rejected: {reason}")
     return "\n".join(lines)
+
+
+def _weighed(plan: Plan) -> Iterator[str]:
+    """Lanes and orders by their cheapest number of programs a task, the chosen ones first: how much more they cost and
+    for what; and what other numbers cost.
+    """
+    families: dict[tuple[str, tuple[int, ...]], list[Candidate]] = {}
+    for item in sorted(plan.candidates, key=lambda item: item.terms.total):
+        families.setdefault((str(item.lanes), item.order), []).append(item)
+    for family in list(families.values())[:_SHOWN]:
+        best = family[0]
+        axes = ", ".join(plan.axes[axis] for axis in best.order)
+        yield f"  {best.lanes}, order ({axes}), {best.block} a task: {best.terms}{_above(best, plan.chosen)}"
+        costs = {item.block: f"{item.terms.total:.0f}" for item in family[1:]}
+        if set(costs.values()) - {f"{best.terms.total:.0f}"}:
+            yield f"    others a task: {', '.join(f'{block} {cost}' for block, cost in costs.items())}"
+        elif costs:
+            yield "    any number a task costs the same: there is work for one"
+    if len(families) > _SHOWN:
+        yield f"  {len(families) - _SHOWN} more orders, none of them cheaper"
+
+
+def _above(item: Candidate, chosen: Candidate) -> str:
+    """How much dearer a candidate is, and the term that makes most of it."""
+    if item is chosen:
+        return ": chosen"
+    a, b = item.terms, chosen.terms
+    terms = {name: (getattr(a, name), getattr(b, name)) for name in _TERMS}
+    name, (more, less) = max(terms.items(), key=lambda each: each[1][0] - each[1][1])
+    if more <= less:
+        return ": as cheap, and later in order"
+    return (
+        f": {a.total / max(b.total, 1e-9):.3g} times as much, most of it for {name}: {more:.0f} instead of {less:.0f}"
+    )
 
 
 def _set_by_the_caller(options: XirOptions) -> Iterator[str]:

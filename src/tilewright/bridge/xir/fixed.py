@@ -12,7 +12,7 @@ from tilewright.ir.location import span_of
 from tilewright.ir.ops.regions import ParallelOp
 from tilewright.ir.ops.tiles import MmaOp
 
-__all__ = ["check_products", "has_blocks", "refuse", "why_no_programs"]
+__all__ = ["check_products", "has_blocks", "is_fixed", "refuse", "why_no_programs"]
 
 _PLAIN_LOOPS = "products are plain loops where lanes are programs, and packing, blocks or a register tile are asked for"
 
@@ -29,12 +29,12 @@ def has_blocks(options: XirOptions) -> bool:
 
 def why_no_programs(root: ParallelOp, options: XirOptions) -> str | None:
     """Why lanes cannot be programs when the caller says how products are computed, or None."""
-    return _PLAIN_LOOPS if _is_fixed(options) and _product_of(root) is not None else None
+    return _PLAIN_LOOPS if is_fixed(options) and _product_of(root) is not None else None
 
 
 def check_products(root: ParallelOp, machine: Machine, options: XirOptions) -> None:
     """Refuses what contradicts the other constraints or the machine, whatever the plan."""
-    product = _product_of(root) if _is_fixed(options) else None
+    product = _product_of(root) if is_fixed(options) else None
     if product is None:
         return
     if isinstance(options.lanes, Program):
@@ -50,5 +50,6 @@ def _product_of(root: ParallelOp) -> MmaOp | None:
     return next((op for op in root.walk() if isinstance(op, MmaOp)), None)
 
 
-def _is_fixed(options: XirOptions) -> bool:
+def is_fixed(options: XirOptions) -> bool:
+    """Whether the caller says how products are computed."""
     return has_blocks(options) or options.packing is not None or options.register_tile is not None

@@ -134,7 +134,8 @@ def nest_plan(
         if len(values) == 1:
             found += _turned(price, squares_of(layouts, layouts.placement, values[0], nest), space)
     asked = [each for each in found if each[1].across is not None and layouts.placement.options.squares is not None]
-    best = min(asked or found, key=lambda each: each[0])[1]
+    weighed = tuple((nest.lane, price) for price, nest in found if nest.across is None and nest.lane is not None)
+    best = replace(min(asked or found, key=lambda each: each[0])[1], weighed=weighed)
     if len(values) > 1:
         return best
     refused = refused_squares(layouts, layouts.placement, values[0], best)

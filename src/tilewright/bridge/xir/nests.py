@@ -9,6 +9,7 @@ from tilewright.analysis.affine import affine_of
 from tilewright.analysis.folds import ClosedFold, closed_fold_of
 from tilewright.bridge.xir.flow import is_anchored
 from tilewright.bridge.xir.layout import Layouts, access_weight, lane_price, nest_plan, width_for
+from tilewright.bridge.xir.merging import with_merged_rows
 from tilewright.bridge.xir.records import NestPlan
 from tilewright.bridge.xir.squares import inlined
 from tilewright.bridge.xir.streams import Stream, read_streams
@@ -52,7 +53,8 @@ def _nest_of(layouts: Layouts, op: Operation) -> NestPlan | None:
 def _computing_nest(layouts: Layouts, op: Operation) -> NestPlan | None:
     match op:
         case StoreOp():
-            return nest_plan(layouts, "store", [op.value], space_of(op.value), op)
+            nest = nest_plan(layouts, "store", [op.value], space_of(op.value), op)
+            return with_merged_rows(layouts.placement, op, nest)
         case MemoryStoreOp():
             return nest_plan(layouts, "memory store", [op.value], space_of(op.value))
         case UpdateOp():
@@ -101,7 +103,10 @@ def _map_nest(layouts: Layouts, op: tiles.MapOp) -> NestPlan:
     horizontal = _horizontal(layouts, fold)
     if horizontal is None:
         return plain
-    return horizontal if _fold_price(layouts, fold, horizontal) <= _plain_price(layouts, fold, plain) else plain
+    along, across = _fold_price(layouts, fold, horizontal), _plain_price(layouts, fold, plain)
+    lanes = ((horizontal.lane, along), (plain.lane, across))
+    weighed = tuple((lane, price) for lane, price in lanes if lane is not None)
+    return replace(horizontal if along <= across else plain, weighed=weighed)
 
 
 def _side_by_side(layouts: Layouts, op: tiles.MapOp, nest: NestPlan) -> NestPlan:

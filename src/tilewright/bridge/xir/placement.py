@@ -14,6 +14,7 @@ from tilewright.analysis.affine import affine_of
 from tilewright.analysis.forms import Forms
 from tilewright.analysis.structure import Structure
 from tilewright.bridge.xir.contraction import Demands, plan_contraction
+from tilewright.bridge.xir.dots import plan_dots
 from tilewright.bridge.xir.flow import Read, is_anchored, reads_of, tile_operands
 from tilewright.bridge.xir.options import Use, XirOptions
 from tilewright.bridge.xir.recompute import Closure, evaluations, has_expensive, lanes_of, weigh
@@ -109,7 +110,7 @@ def _place_contraction(placement: Placement, op: tiles.MmaOp) -> None:
         placement.may_alias,
         placement.absorbed,
     )
-    outcome = plan_contraction(op, setting)
+    outcome = plan_dots(op, setting) or plan_contraction(op, setting)
     placement.contracts[op] = outcome.plan
     placement.assume(outcome.disjoint)
     for value, reason in outcome.kept.items():

@@ -4,7 +4,7 @@ All of it is kept as data. The space is lanes (along programs, or along tile axe
 block. The answer is its exact minimum under the stated cost; ties go to the first candidate in enumeration order.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, permutations
 from math import factorial, isfinite
@@ -16,6 +16,7 @@ from tilewright.analysis.forms import Forms, forms_of
 from tilewright.analysis.limits import extent_of, limits_of
 from tilewright.analysis.structure import Structure, structure_of
 from tilewright.bridge.xir.admission import admit
+from tilewright.bridge.xir.asking import ask_ahead
 from tilewright.bridge.xir.carries import share_homes
 from tilewright.bridge.xir.cost import CostTerms, Work, element_work, from_afar, program_work, score
 from tilewright.bridge.xir.explain import render_plan
@@ -63,9 +64,7 @@ _ALIGNMENT = 64
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One point of the space. `order` lists root axes by position, outermost first; `block` counts programs of one
-    task.
-    """
+    """One point of the space: `order` of root axes by position, outermost first; `block`: programs of one task."""
 
     lanes: Program | Element
     order: tuple[int, ...]
@@ -117,10 +116,7 @@ class Plan:
 
     @property
     def wakes(self) -> bool:
-        """Whether a launch is worth waking workers that sleep; those that are awake take part in any.
-
-        When one is awake, half of the work on one thread must be left for it.
-        """
+        """Whether a launch is worth waking workers that sleep: for half of its work. Those awake take part in any."""
         return 1000 * self.microseconds >= 2 * self.machine.timings.wake
 
     def copy_width(self, storage: Storage) -> int:
@@ -249,6 +245,7 @@ def _decide(space: _Space, lanes: Program | Element) -> _Choice:
     place_tiles(placement)
     staged = share_homes(placement)
     share_panels(placement, space.root, space.threads)
+    ask_ahead(placement, space.root)
     memories = {storage.owner: storage for storage in memory_storages(space.structure)}
     layouts = Layouts(placement, space.machine, asked, dict(memories))
     planned = plan_nests(layouts)
@@ -410,30 +407,44 @@ def _notes(space: _Space, choice: _Choice) -> Iterator[str]:
     for position, nest in choice.decisions.nests.items():
         loops = " x ".join(_label(space, dim) for dim in nest.axes) or "one point"
         lanes = "scalar" if nest.lane is None else f"{nest.width} lanes along {_label(space, nest.lane)}"
+        lanes += "".join(f", through {_label(space, dim)} without a gap" for dim in reversed(nest.merged))
         lanes += f", {nest.copies} vectors at once" if nest.copies > 1 else ""
         lanes += "".join(_turned(space, nest))
         line = span_of(operations[position]).line
-        yield f"line {line}: {nest.what} over {loops}, {lanes}{_cached(nest)}"
+        yield f"line {line}: {nest.what} over {loops}, {lanes}{_cached(nest)}{_weighed(space, nest)}"
     for last, others in choice.decisions.joined.items():
         lines = ", ".join(str(span_of(operations[other]).line) for other in others)
         yield f"line {span_of(operations[last]).line}: stored in one loop with what line {lines} stores"
     for position, item in choice.decisions.contracts.items():
         rows, vectors, lanes = item.tile
+        line = span_of(operations[position]).line
+        why = "".join(f"; {reason}" for reason in item.why)
+        if item.along:
+            lanes_along = f"{item.along} lanes along {_label(space, item.k)}"
+            yield f"line {line}: contraction with {rows} x {vectors} sums, {lanes_along}, operands in place{why}"
+            continue
         lane = "one column" if item.lane is None else _label(space, item.lane)
         a, b = (item.a_fill, item.a_shared, item.a_direct), (item.b_fill, item.b_shared, item.b_direct)
         read = " and ".join(_operand_read(fill, shared, direct=direct) for fill, shared, direct in (a, b))
-        line = span_of(operations[position]).line
         yield (
             f"line {line}: contraction with {rows} rows x {vectors} vectors x {lanes} lanes along {lane},"
-            f" operands {read}{_in_blocks(item.blocking)}"
+            f" operands {read}{_in_blocks(item.blocking)}{why}"
         )
         yield from (f"  {each}" for each in (item.search.lines() if item.search is not None else ()))
+    yield from _kept(choice, numbers)
+
+
+def _kept(choice: _Choice, numbers: Mapping[SSAValue, int]) -> Iterator[str]:
+    """Where tiles are, those with the same reason in one line."""
+    found: dict[str, list[str]] = {}
     for value, number in numbers.items():
         place = choice.decisions.places.get(number)
         if place is not None and is_tile(value) and _stands(value):
             kept = "inline" if place.inline else f"buffer {place.storage}"
             prices = f" ({place.prices})" if place.prices is not None else ""
-            yield f"%{number} (line {span_of(value).line}): {kept}: {place.reason}{prices}"
+            found.setdefault(f"{kept}: {place.reason}{prices}", []).append(f"%{number} (line {span_of(value).line})")
+    for what, tiles in found.items():
+        yield f"{', '.join(tiles)}: {what}"
 
 
 def _in_blocks(blocking: tuple[int, int, int]) -> str:
@@ -459,6 +470,15 @@ def _cached(nest: NestPlan) -> str:
         return ""
     prices = f" ({nest.store_prices})" if nest.store_prices is not None else ""
     return f", {'' if nest.streaming else 'through the caches because '}{nest.caching.value}{prices}"
+
+
+def _weighed(space: _Space, nest: NestPlan) -> str:
+    """What lanes along the other dimensions would have taken."""
+    prices = dict(nest.weighed)
+    if nest.lane is None or nest.lane not in prices or len(prices) < 2:
+        return ""
+    others = (f"{price:.0f} along {_label(space, dim)}" for dim, price in prices.items() if dim != nest.lane)
+    return f" ({prices[nest.lane]:.0f} vector operations; {', '.join(others)})"
 
 
 def _turned(space: _Space, nest: NestPlan) -> Iterator[str]:

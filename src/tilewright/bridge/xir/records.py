@@ -149,7 +149,8 @@ class NestPlan:
     `store_prices` by what prices, where both could be. A fold along other dimensions is computed for `copies`
     neighbouring vectors at once. With an `across` the two innermost dimensions go in squares, and the tiles in `turned`
     are read along it. Without one, `refused` says why those in `turned` are gathered. `turn_prices` are those of both,
-    where both could be.
+    where both could be. The lane's loop runs through the dimensions in `merged`, which stand before it, too.
+    `weighed`: the vector operations that it would take along each dimension that may be the lane's.
     """
 
     what: str
@@ -164,6 +165,8 @@ class NestPlan:
     turned: tuple[TurnedRead, ...] = ()
     refused: Unturned | None = None
     turn_prices: TurnPrices | None = None
+    merged: tuple[int, ...] = ()
+    weighed: tuple[tuple[int, float], ...] = field(default=(), compare=False)
 
     @property
     def streaming(self) -> bool:
@@ -222,7 +225,9 @@ class ContractPlan:
     operands are packed (1: B, 2: A too). `folds`: contracted dimensions around k, outermost first, over which the sums
     stay in registers. `a_fill`, `b_fill`: how operands are computed into panels, or why they are not; None where they
     are read as they lie. `a_shared`, `b_shared`: panels that all programs share, or why those of the operand are not;
-    None where it has no panels. `product`: what tile and blocks are chosen by; `search`: how they were.
+    None where it has no panels. `ahead`: lines of the result are asked for while its sums are computed.
+    `along`: lanes along k, 0 where they run along `lane`; the tile has then rows, columns, and one lane. `product`:
+    what tile and blocks are chosen by; `search`: how they were. `why` says what else was decided.
     """
 
     swapped: bool
@@ -239,12 +244,15 @@ class ContractPlan:
     from_zero: bool = False
     in_place: bool = False
     folds: tuple[int, ...] = ()
+    why: tuple[str, ...] = ()
     product: Product | None = None
     search: Search | None = None
     a_fill: Fill | str | None = None
     b_fill: Fill | str | None = None
     a_shared: Shared | str | None = None
     b_shared: Shared | str | None = None
+    ahead: bool = False
+    along: int = 0
 
 
 @dataclass(frozen=True, slots=True)

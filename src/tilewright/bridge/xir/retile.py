@@ -128,7 +128,8 @@ def _wanted(root: regions.ParallelOp, dims: list[DimAttr], threads: int, machine
 
 def _block_of(root: regions.ParallelOp, dims: list[DimAttr], dim: DimAttr, threads: int, machine: Machine) -> int:
     """How much of an independent axis one program takes: of the last one along memory all, or a flat block; of the
-    rows around it what suits caches and products; of everything outside one element.
+    rows around it what suits caches and products, or short ones that make a flat block together; of everything outside
+    one element.
     """
     along = _runs_along(root, dims[-1])
     if along and dims == [dim]:
@@ -139,7 +140,10 @@ def _block_of(root: regions.ParallelOp, dims: list[DimAttr], dim: DimAttr, threa
         return 1
     least = _CONTRACTION_BLOCK if _has(root, tiles.MmaOp) else 1
     others = root.space.volume * prod(extent_of(root, outer) for outer in dims[: dims.index(dim)])
-    return least if along else max(least, _rows_at_once(root, dim, -(-threads // max(others, 1)), machine))
+    if along:
+        row = extent_of(root, dims[-1])
+        return max(least, min(_FLAT_BLOCK // max(row, 1), -(-extent_of(root, dim) // (4 * max(threads, 1)))))
+    return max(least, _rows_at_once(root, dim, -(-threads // max(others, 1)), machine))
 
 
 def _runs_along(root: regions.ParallelOp, dim: DimAttr) -> bool:

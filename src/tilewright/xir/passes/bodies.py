@@ -8,7 +8,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from tilewright.xir.builder import XirBuilder
 
-__all__ = ["Body", "body_of"]
+__all__ = ["Body", "body_of", "captured_by"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,3 +64,8 @@ def body_of(region: Region) -> Body | None:
             if operand not in inside and not isinstance(operand.owner, ConstantOp):
                 captured[operand] = None
     return Body(block, tuple(captured))
+
+
+def captured_by(*bodies: Body | None) -> list[SSAValue]:
+    """The values from outside that bodies use, each once."""
+    return list(dict.fromkeys(value for body in bodies if body is not None for value in body.captured))

@@ -1,6 +1,6 @@
 """`expand-contract`: matrix products become register-blocked loops over vectors."""
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import zip_longest
@@ -12,6 +12,7 @@ from tilewright.xir import ops
 from tilewright.xir.builder import XirBuilder
 from tilewright.xir.ops import AllocOp, ContractOp, FuncOp
 from tilewright.xir.pack_op import PackOp
+from tilewright.xir.passes.dots import DotTile
 from tilewright.xir.passes.filling import Filling, PanelFill
 from tilewright.xir.passes.microkernel import Lead, Microkernel, Tile
 from tilewright.xir.passes.packing import PanelCopy, Panels, PanelShape
@@ -50,9 +51,12 @@ class ExpandContract:
                 if isinstance(op, PackOp):
                     _pack(builder, functions, op)
                 else:
-                    _Expansion(builder, functions, oriented(product_of(op))).write()
+                    _expand(builder, functions, oriented(product_of(op)))
             erase(op)
         return len(found)
+
+
+_Written = Microkernel | DotTile | PanelCopy | PanelFill
 
 
 class _Functions:
@@ -60,10 +64,10 @@ class _Functions:
 
     def __init__(self, module: ModuleOp) -> None:
         self._module = module
-        self._names: dict[Microkernel | PanelCopy | PanelFill, str] = {}
+        self._names: dict[_Written, str] = {}
         self._taken = {op.sym_name.data for op in module.body.block.ops if isinstance(op, FuncOp | ops.KernelOp)}
 
-    def name_of(self, body: Microkernel | PanelCopy | PanelFill, builder: XirBuilder) -> str:
+    def name_of(self, body: _Written, builder: XirBuilder) -> str:
         """The function that does this, written at its first use."""
         name = self._names.get(body)
         if name is None:
@@ -76,7 +80,7 @@ class _Functions:
         self._taken.add(name)
         return name
 
-    def _write(self, name: str, body: Microkernel | PanelCopy | PanelFill, builder: XirBuilder) -> None:
+    def _write(self, name: str, body: _Written, builder: XirBuilder) -> None:
         function = FuncOp(name, body.argument_types())
         function.location = builder.place
         top = self._module.body.block
@@ -84,6 +88,37 @@ class _Functions:
         inside = XirBuilder(function.body.block, builder.place)
         body.write(inside, list(function.body.block.args))
         inside.return_()
+
+
+def _expand(b: XirBuilder, functions: "_Functions", product: Product) -> None:
+    if product.along and isinstance(product.a, Matrix) and isinstance(product.b, Matrix):
+        _dots(b, functions, product, product.a, product.b)
+    else:
+        _Expansion(b, functions, product).write()
+
+
+def _dots(b: XirBuilder, functions: "_Functions", p: Product, left: Matrix, right: Matrix) -> None:
+    """Tiles of sums along k, those at the edges smaller."""
+    buffers = (buffer_type(left.buffer), buffer_type(right.buffer), buffer_type(p.c.buffer))
+    strides = (left.row, right.column, p.c.row, p.c.column)
+    start, finish = (None if pair is None else pair[0] for pair in (p.start, p.finish))
+    for rows in _blocked(p.m, p.tile.rows):
+        with _each(b, rows) as row:
+            for columns in _blocked(p.n, p.tile.vectors):
+                tile = DotTile(rows.size, columns.size, p.along, p.k, strides, buffers, p.from_zero, start, finish)
+                with _each(b, columns) as column:
+                    places = [*_at(b, left, row=row), *_at(b, right, column=column), *_at(b, p.c, row, column)]
+                    b.call(functions.name_of(tile, b), [*places, row, column, *tile.captured()])
+
+
+def _at(
+    b: XirBuilder, matrix: Matrix, row: SSAValue | None = None, column: SSAValue | None = None
+) -> tuple[SSAValue, SSAValue]:
+    """The buffer, and the index of the element at (row, column)."""
+    index = matrix.index
+    for place, stride in ((row, matrix.row), (column, matrix.column)):
+        index = index if place is None else b.add(index, b.mul(place, stride))
+    return matrix.buffer, index
 
 
 def _pack(b: XirBuilder, functions: _Functions, op: PackOp) -> None:
@@ -197,6 +232,8 @@ def _copied_ahead(product: Product) -> Matrix | None:
 
 
 _Placed = tuple[SSAValue, SSAValue, tuple[int, int]]
+_Led = tuple[Lead, tuple[SSAValue, SSAValue]]
+"""Memory to ask for, and its buffer and the index where it begins."""
 
 
 class _Expansion:
@@ -294,7 +331,8 @@ class _Expansion:
             cut = tile.cut(block.size, strip.columns, narrow=not self._fixed)
             with _each(self._b, block) as row:
                 part = self._part(row, -(-strip.height // tile.rows), depth)
-                self._tile((strip.top, row), strip.column, cut, depth, self._lead(part, following, depth))
+                leads = [*self._lead_of_panel(part, following, depth), *self._lead_of_c(strip, row, cut, depth)]
+                self._tile((strip.top, row), strip.column, cut, depth, leads)
                 if strip.beside:
                     self._fill(following, strip.beside, depth, part)
 
@@ -308,15 +346,23 @@ class _Expansion:
         first = b.mul(b.divsi(row, self._product.tile.rows), size)
         return _Part(first, b.minsi(size, b.sub(b.i64(depth.length), first)), size)
 
-    def _lead(self, part: _Part, column: SSAValue, depth: _Depth) -> tuple[Lead, list[SSAValue]] | None:
-        """The part of a panel as memory to ask for, and where that lies."""
+    def _lead_of_panel(self, part: _Part, column: SSAValue, depth: _Depth) -> Iterator[_Led]:
+        """The part of a panel that is copied after a tile."""
         tile, matrix = self._product.tile, self._ahead
         if matrix is None:
-            return None
+            return
         width, kind = tile.vectors * tile.lanes, buffer_type(matrix.buffer)
         shape, stride = ((width, part.size), matrix.column) if matrix.row == 1 else ((part.size, width), matrix.row)
         where = self._at(matrix, self._b.add(depth.first, part.first), column)
-        return Lead.over(kind, shape, stride, tile.lanes, depth.length), [*where]
+        yield Lead.over(kind, shape, stride, tile.lanes, depth.length), where
+
+    def _lead_of_c(self, strip: _Strip, row: SSAValue, tile: Tile, depth: _Depth) -> Iterator[_Led]:
+        """Where the sums of a tile will be stored."""
+        p = self._product
+        if p.ahead and p.c.column == 1:
+            shape, kind = (tile.rows, min(tile.vectors * tile.lanes, strip.columns)), buffer_type(p.c.buffer)
+            where = self._at(p.c, self._b.add(strip.top, row), strip.column)
+            yield Lead.over(kind, shape, p.c.row, tile.lanes, depth.length), where
 
     def _fill_all(self, panels: Panels, source: Matrix | Filling, start: SSAValue, extent: int, depth: _Depth) -> None:
         """Fill every panel with one block of k, from column `start` on. Columns of A are its rows."""
@@ -363,7 +409,7 @@ class _Expansion:
         column: SSAValue,
         tile: Tile,
         depth: _Depth,
-        lead: tuple[Lead, list[SSAValue]] | None,
+        leads: Sequence[_Led],
     ) -> None:
         """The tile at a row of a block (its first row, and the row within) and a column."""
         p, b = self._product, self._b
@@ -381,12 +427,12 @@ class _Expansion:
             start=p.start if depth.starts else None,
             finish=p.finish if depth.ends else None,
             aside=buffer_type(self._aside) if self._aside is not None and depth.ends and tile.rows > 1 else None,
-            lead=None if lead is None else lead[0],
+            leads=tuple(lead for lead, _ in leads),
         )
         arguments = [left, left_index, right, right_index, *self._at(p.c, row, column)]
         arguments += [b.i64(depth.length), row, column, *kernel.captured()]
         arguments += [] if kernel.aside is None or self._aside is None else [self._aside]
-        arguments += [] if lead is None else lead[1]
+        arguments += [value for _, place in leads for value in place]
         if self._is_single():
             kernel.write(b, arguments)
         else:
@@ -418,5 +464,4 @@ class _Expansion:
 
     def _at(self, matrix: Matrix, row: SSAValue, column: SSAValue) -> tuple[SSAValue, SSAValue]:
         """The buffer, and the index of the element at (row, column)."""
-        offset = self._b.add(self._b.mul(row, matrix.row), self._b.mul(column, matrix.column))
-        return matrix.buffer, self._b.add(matrix.index, offset)
+        return _at(self._b, matrix, row, column)

@@ -10,6 +10,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilewright.core.codes.unsupported import NO_VECTOR_MATH
 from tilewright.core.errors import UnsupportedError
+from tilewright.xir import ops
 from tilewright.xir.builder import XirBuilder
 from tilewright.xir.location import span_of
 from tilewright.xir.rewrite import expand
@@ -38,6 +39,7 @@ PRECISE: Tier = MappingProxyType(
             math.Exp2Op: exponential.exp2,
             math.TanhOp: exponential.tanh,
             math.ErfOp: exponential.erf,
+            ops.SigmoidOp: exponential.sigmoid,
             math.LogOp: logarithm.log,
             math.Log2Op: logarithm.log2,
             math.RsqrtOp: logarithm.rsqrt,
@@ -50,6 +52,7 @@ PRECISE: Tier = MappingProxyType(
             math.Exp2Op: exponential.exp2_f64,
             math.TanhOp: exponential.tanh_f64,
             math.ErfOp: exponential.erf_f64,
+            ops.SigmoidOp: exponential.sigmoid,
             math.SinOp: trigonometric_f64.sin_f64,
             math.CosOp: trigonometric_f64.cos_f64,
             math.PowFOp: power_f64.pow_f64,
@@ -67,6 +70,7 @@ FAST: Tier = MappingProxyType(
             math.Exp2Op: fast.exp2,
             math.TanhOp: fast.tanh,
             math.ErfOp: fast.erf,
+            ops.SigmoidOp: fast.sigmoid,
             math.LogOp: fast.log,
             math.Log2Op: fast.log2,
             math.SinOp: fast_trigonometric.sin,

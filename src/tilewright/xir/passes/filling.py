@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from xdsl.ir import Attribute, SSAValue
 
 from tilewright.xir.builder import XirBuilder
-from tilewright.xir.passes.bodies import Body
+from tilewright.xir.passes.bodies import Body, captured_by
 from tilewright.xir.passes.packing import PanelShape, PanelWriter
 from tilewright.xir.types import I64, BufferType
 
@@ -28,9 +28,7 @@ class Filling:
 
     def captured(self) -> list[SSAValue]:
         """The values from outside that the bodies use, each once."""
-        found = dict.fromkeys(self.whole.captured)
-        found.update(dict.fromkeys(() if self.tail is None else self.tail.captured))
-        return list(found)
+        return captured_by(self.whole, self.tail)
 
 
 @dataclass(frozen=True, slots=True)

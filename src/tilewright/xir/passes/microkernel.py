@@ -9,7 +9,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from tilewright.xir.builder import XirBuilder
 from tilewright.xir.constants import known_int
-from tilewright.xir.passes.bodies import Body
+from tilewright.xir.passes.bodies import Body, captured_by
 from tilewright.xir.types import I1, I64, BufferType, scalar_of, vector_of
 
 __all__ = ["Lead", "Microkernel", "Tile"]
@@ -77,7 +77,7 @@ class Microkernel:
     strides of A and B. `whole_b` says that vectors of B may be read past the edge of C (packed panels are padded).
     `start` and `finish` are bodies for full vectors and for the last one, or None: then the chain starts from zero or
     from C, and is stored as it is. With memory `aside`, `finish` is written once for each vector of a row, not of the
-    tile: the sums wait there for a loop over the rows. `lead`: what is asked for on the way, for the tiles after it.
+    tile: the sums wait there for a loop over the rows. `leads`: what is asked for on the way.
     """
 
     tile: Tile
@@ -90,24 +90,20 @@ class Microkernel:
     start: tuple[Body, Body] | None = None
     finish: tuple[Body, Body] | None = None
     aside: BufferType | None = None
-    lead: Lead | None = None
+    leads: tuple[Lead, ...] = ()
 
     def argument_types(self) -> list[Attribute]:
         """For A, B and C a buffer and the index of its first element; the length of the chains; for bodies row, column
-        and what they capture; a buffer for sums that are set aside; that of the lead, and the index where it begins.
+        and what they capture; a buffer for sums that are set aside; that of each lead, and the index where it begins.
         """
         matrices = [kind for buffer in self.buffers for kind in (buffer, I64)]
         aside = [] if self.aside is None else [self.aside]
-        lead = [] if self.lead is None else [self.lead.buffer, I64]
-        return [*matrices, I64, I64, I64, *(value.type for value in self.captured()), *aside, *lead]
+        leads = [kind for lead in self.leads for kind in (lead.buffer, I64)]
+        return [*matrices, I64, I64, I64, *(value.type for value in self.captured()), *aside, *leads]
 
     def captured(self) -> list[SSAValue]:
         """The values from outside that the bodies use, each once."""
-        found: dict[SSAValue, None] = {}
-        for pair in (self.start, self.finish):
-            for body in pair or ():
-                found.update(dict.fromkeys(body.captured))
-        return list(found)
+        return captured_by(*(self.start or ()), *(self.finish or ()))
 
     @property
     def accumulator(self) -> Attribute:
@@ -175,9 +171,9 @@ class _Writer:
         """`sums` plus one column of A times one row of B."""
         b, tile = self._b, self._tile
         a_row, a_k, b_k, b_column, _, _ = self._kernel.strides
-        if self._kernel.lead is not None:
-            buffer, first = self._others[-2:]
-            self._kernel.lead.write(b, buffer, first, k)
+        places = self._others[len(self._others) - 2 * len(self._kernel.leads) :]
+        for lead, buffer, first in zip(self._kernel.leads, places[::2], places[1::2], strict=True):
+            lead.write(b, buffer, first, k)
         b_start = b.add(at[1], b.mul(k, b_k))
         right = [
             self._converted(self._right(b.add(b_start, vector * tile.lanes * b_column), b_column, vector), 1)

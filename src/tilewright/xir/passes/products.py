@@ -56,6 +56,8 @@ class Product:
     folds: tuple[tuple[int, int, int], ...]
     start: tuple[Body, Body] | None
     finish: tuple[Body, Body] | None
+    ahead: bool
+    along: int
 
     @property
     def has_bodies(self) -> bool:
@@ -84,7 +86,8 @@ def product_of(op: ContractOp) -> Product:
     tile = Tile(rows, columns, lanes)
     blocks = (k_block or max(k, 1), row_block or max(m, 1), packed)
     signs = (False, False) if op.unsigned is None else tuple(bool(each) for each in op.unsigned)
-    return Product(a, b, c, m, n, k, tile, bool(op.from_zero), *blocks, (signs[0], signs[1]), op.steps, start, finish)
+    zero, ahead, along = bool(op.from_zero), op.ahead is not None, 0 if op.along is None else op.along.data
+    return Product(a, b, c, m, n, k, tile, zero, *blocks, (signs[0], signs[1]), op.steps, start, finish, ahead, along)
 
 
 def operand_of(side: Side, strides: tuple[int, int], *, k_first: bool = False) -> Operand:
@@ -111,7 +114,7 @@ def oriented(product: Product) -> Product:
     Packing and bodies fix the orientation that was asked for.
     """
     turned = _transposed(product)
-    if turned is None or product.packed or product.has_bodies:
+    if turned is None or product.packed or product.has_bodies or product.along:
         return product
     return max(product, turned, key=_contiguity)
 

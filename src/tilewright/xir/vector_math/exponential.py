@@ -1,4 +1,4 @@
-"""exp, exp2, tanh and erf."""
+"""exp, exp2, sigmoid, tanh and erf."""
 
 from xdsl.dialects import math
 from xdsl.ir import SSAValue
@@ -6,10 +6,11 @@ from xdsl.ir import SSAValue
 from tilewright.xir.vector_math import polynomials
 from tilewright.xir.vector_math.formats import LOG2E, Lanes
 
-__all__ = ["erf", "erf_f64", "exp", "exp2", "exp2_f64", "tanh", "tanh_f64"]
+__all__ = ["SIGMOID_ONE", "erf", "erf_f64", "exp", "exp2", "exp2_f64", "sigmoid", "sigmoid_of", "tanh", "tanh_f64"]
 
 _TANH_SERIES = 0.625  # below it the odd polynomial, above it the exponential is more accurate
 _TANH_ONE, _TANH_ONE_F64 = 9.125, 20.0  # from here on tanh rounds to 1
+SIGMOID_ONE = 40.0  # from here on it rounds to 1 in every format
 _ERF_SERIES = 0.9275
 _ERF_ONE, _ERF_ONE_F64 = 4.0, 5.94
 _ERFC_FAR, _ERFC_CENTER = 2.2, 4.0  # from here on the second polynomial, in the distance from there
@@ -17,9 +18,26 @@ _ERFC_FAR, _ERFC_CENTER = 2.2, 4.0  # from here on the second polynomial, in the
 
 def exp(v: Lanes, x: SSAValue) -> SSAValue:
     """2**n p(r) with x = n ln 2 + r and |r| <= ln 2 / 2. Within 1 unit in the last place."""
-    low, high = v.fmt.exp_range
-    r, number = _reduced(v, v.below(v.above(x, low), high))
-    return v.scaled(v.horner(r, (1.0, 1.0, *v.fmt.exp)), number)
+    return v.scaled(*_parts(v, x, v.fmt.exp_range[1]))
+
+
+def sigmoid(v: Lanes, x: SSAValue) -> SSAValue:
+    """Of a quotient. Within 3 units in the last place."""
+    return sigmoid_of(v, *_parts(v, x, SIGMOID_ONE))
+
+
+def sigmoid_of(v: Lanes, p: SSAValue, number: SSAValue) -> SSAValue:
+    """With exp(x) = 2**n p it is 2**n (p / (1 + exp(x))): the quotient is a normal number, also where the result is
+    none, since processors divide subnormal numbers slowly.
+    """
+    b = v.b
+    return v.scaled(b.fdiv(p, b.fadd(v.scaled(p, number), v.real(1.0))), number)
+
+
+def _parts(v: Lanes, x: SSAValue, high: float) -> tuple[SSAValue, SSAValue]:
+    """The pair p, n with exp(x) = 2**n p and p near 1, for x below `high`; above, that of `high`."""
+    r, number = _reduced(v, v.below(v.above(x, v.fmt.exp_range[0]), high))
+    return v.horner(r, (1.0, 1.0, *v.fmt.exp)), number
 
 
 def _reduced(v: Lanes, x: SSAValue) -> tuple[SSAValue, SSAValue]:

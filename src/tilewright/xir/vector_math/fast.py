@@ -8,10 +8,11 @@ from math import log as natural
 from xdsl.ir import SSAValue
 
 from tilewright.xir.vector_math import polynomials
+from tilewright.xir.vector_math.exponential import SIGMOID_ONE, sigmoid_of
 from tilewright.xir.vector_math.formats import LOG2E, Lanes
 from tilewright.xir.vector_math.logarithm import guarded
 
-__all__ = ["erf", "exp", "exp2", "log", "log2", "tanh"]
+__all__ = ["erf", "exp", "exp2", "log", "log2", "sigmoid", "tanh"]
 
 _LN2 = natural(2)
 _TANH_ONE = 9.0
@@ -20,11 +21,20 @@ _ERF_ONE = 3.94
 
 def exp(v: Lanes, x: SSAValue) -> SSAValue:
     """As the other tier's, with ln 2 in one part: its rounding counts once for each power of two."""
-    b, (low, high) = v.b, v.fmt.exp_range
-    x = v.below(v.above(x, low), high)
+    return v.scaled(*_parts(v, x, v.fmt.exp_range[1]))
+
+
+def sigmoid(v: Lanes, x: SSAValue) -> SSAValue:
+    """As the other tier's, of this exponential."""
+    return sigmoid_of(v, *_parts(v, x, SIGMOID_ONE))
+
+
+def _parts(v: Lanes, x: SSAValue, high: float) -> tuple[SSAValue, SSAValue]:
+    b = v.b
+    x = v.below(v.above(x, v.fmt.exp_range[0]), high)
     n = b.fsub(v.nearest(x, LOG2E), v.real(v.fmt.magic))
     r = b.fma(n, v.real(-_LN2), x)
-    return v.scaled(v.horner(r, (1.0, 1.0, *polynomials.FAST_EXP)), n)
+    return v.horner(r, (1.0, 1.0, *polynomials.FAST_EXP)), n
 
 
 def exp2(v: Lanes, x: SSAValue) -> SSAValue:

@@ -35,6 +35,17 @@ def copied(X: ConstView2[f32], Y: View2[f32]):
         Y.at(coord(i, j * 4), shape(a, b)).store(X[coord(i, j * 4), shape(a, b)] * 2.0)
 
 
+@tile.kernel
+def doubled(X: ConstView2[f32], Y: View2[f32]):
+    m, n = axis("m", X.shape[0]), axis("n", X.shape[1])
+    for _ in parallel(shape(axis("one", 1))):
+        Y.at(coord(0, 0), shape(m, n)).store(X[coord(0, 0), shape(m, n)] * 2.0)
+
+
+def wide(rows: int, columns: int) -> Kernel:
+    return doubled.capture(tensor_shape(rows, columns), tensor_shape(rows, columns))
+
+
 KERNEL = copied.capture(tensor_shape(40, 48), tensor_shape(40, 48))
 
 
@@ -325,3 +336,24 @@ def test_work_beside_the_root_is_refused_where_it_stands() -> None:
     with pytest.raises(UnsupportedError, match="the kernel has 2 with 0 other root operations") as caught:
         planned(kernel)
     assert caught.value.diagnostic.span.line - span_of(kernel.op).line == 4
+
+
+# ---- the report
+
+
+def test_the_report_says_how_much_dearer_others_are_and_for_what() -> None:
+    made = planned(KERNEL)
+    lines = made.render().splitlines()
+    (chosen,) = (line for line in lines if line.endswith(": chosen"))
+    assert f"{made.chosen.lanes}, order" in chosen
+    others = {item.lanes for item in made.candidates} - {made.chosen.lanes}
+    for lanes in others:
+        best = min((item.terms for item in made.candidates if item.lanes == lanes), key=lambda terms: terms.total)
+        ratio = best.total / made.chosen.terms.total
+        why = f"memory: {best.memory:.0f} instead of {made.chosen.terms.memory:.0f}"
+        assert any(f"{best}: {ratio:.3g} times as much, most of it for {why}" in line for line in lines)
+
+
+def test_the_report_says_what_lanes_along_other_axes_would_take() -> None:
+    line = next(line for line in planned(wide(16, 32)).render().splitlines() if ": store over" in line)
+    assert line.endswith("8 lanes along n, through m without a gap (128 vector operations; 1024 along m)")

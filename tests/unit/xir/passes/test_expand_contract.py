@@ -10,6 +10,7 @@ from xdsl.ir import Attribute
 
 from tilewright.numerics.arrays import Array
 from tilewright.numerics.fma import fma
+from tilewright.xir.address_ops import PrefetchOp
 from tilewright.xir.builder import XirBuilder
 from tilewright.xir.interp import run
 from tilewright.xir.ops import AllocOp, CallOp, ContractOp, FuncOp, KernelOp
@@ -48,6 +49,7 @@ def contract_module(
     elements: tuple[Attribute, Attribute, Attribute] = (f32, f32, f32),
     guard: int = 2,
     blocking: tuple[int, int, int] = (0, 0, 0),
+    ahead: bool = False,
 ) -> ModuleOp:
     m, n, k = shape
     shapes = ((m, k), (k, n), (m, n))
@@ -60,7 +62,7 @@ def contract_module(
     kernel.location = b.place
     operands = [value for argument in kernel.body.block.args[:-1] for value in (argument, b.i64(guard))]
     flat = (*strides[0], *strides[1], *strides[2])
-    b.contract(operands, shape, flat, tile, from_zero=from_zero, blocking=blocking)
+    b.contract(operands, shape, flat, tile, from_zero=from_zero, blocking=blocking, ahead=ahead)
     b.return_()
     return ModuleOp([kernel])
 
@@ -83,12 +85,13 @@ def check(
     from_zero: bool,
     elements: tuple[Attribute, Attribute, Attribute] = (f32, f32, f32),
     blocking: tuple[int, int, int] = (0, 0, 0),
+    ahead: bool = False,
 ) -> ModuleOp:
     """Guards and gaps hold NaN (integers: noise) and must neither change nor be seen in C."""
     m, n, k = shape
     shapes = ((m, k), (k, n), (m, n))
     strides = [strides_of(layout, shape) for layout, shape in zip(layouts, shapes, strict=True)]
-    module = contract_module(shape, strides, tile, from_zero, elements, blocking=blocking)
+    module = contract_module(shape, strides, tile, from_zero, elements, blocking=blocking, ahead=ahead)
     run_pipeline(module, [ExpandContract()])
     rng = np.random.default_rng(hash((shape, tile)) % 2**32)
     memories: list[Array] = []
@@ -197,3 +200,13 @@ def test_accumulators_are_carried_by_a_rolled_loop():
 def test_rows_are_vectorised_when_they_are_what_lies_together():
     module = check((9, 5, 4), COLUMNS, (2, 1, 4), False)
     assert not any(op.name in ("xir.gather", "xir.scatter") for op in module.walk())
+
+
+@pytest.mark.parametrize(("layout", "asks"), [("padded", True), ("columns", False)])
+@pytest.mark.parametrize("from_zero", [True, False])
+def test_lines_of_c_are_asked_for_where_they_lie_in_rows(layout: str, asks: bool, from_zero: bool) -> None:
+    module = check((5, 11, 9), ("rows", "rows", layout), (2, 2, 4), from_zero, blocking=(4, 0, 0), ahead=True)
+    assert any(isinstance(op, PrefetchOp) for op in module.walk()) == asks
+    assert not any(
+        isinstance(op, PrefetchOp) for op in check((5, 11, 9), ("rows", "rows", layout), (2, 2, 4), from_zero).walk()
+    )

@@ -135,6 +135,7 @@ class _Contraction:
             [*places, c.buffer, c.start], sizes, (a_row, a_k, b_k, b_lane, c_row, c_lane), plan.tile,
             from_zero=zero, blocking=plan.blocking, unsigned=self._unsigned(), folds=self._folds(a, b, extents),
             turned=(turned[0], turned[1]), ready=(isinstance(plan.a_shared, Shared), isinstance(plan.b_shared, Shared)),
+            ahead=plan.ahead, along=plan.along,
         )  # fmt: skip
         target, orders = dtype_of(element_of(self.op.c)), ((plan.row, plan.k), (plan.k, plan.lane))
         for fill, value, side, order in zip(fills, self.operands, made.sides, orders, strict=True):

@@ -30,6 +30,7 @@ from tilewright.ir.ops import convert
 from tilewright.ir.ops import elementwise as ops
 from tilewright.ir.types import dtype_of, element_attr, element_of
 from tilewright.xir.builder import XirBuilder
+from tilewright.xir.ops import SigmoidOp
 from tilewright.xir.types import lanes_of, scalar_of
 
 __all__ = ["RULES", "apply", "lowers"]
@@ -215,6 +216,7 @@ RULES.update(
         ops.CosOp: _Math(xmath.CosOp),
         ops.TanhOp: _Math(xmath.TanhOp),
         ops.ErfOp: _Math(xmath.ErfOp),
+        ops.SigmoidOp: _Math(SigmoidOp),
         ops.FloorOp: _Math(xmath.FloorOp),
         ops.CeilOp: _Math(xmath.CeilOp),
         ops.RoundOp: _Math(xmath.RoundEvenOp),
@@ -238,14 +240,6 @@ def _abs(b: XirBuilder, dtype: type[DType], operands: Sequence[SSAValue]) -> SSA
         return value
     zero = b.const(value.type, 0)
     return b.select(b.cmp("slt", value, zero), b.sub(zero, value), value)
-
-
-@lowers(ops.SigmoidOp)
-def _sigmoid(b: XirBuilder, _dtype: type[DType], operands: Sequence[SSAValue]) -> SSAValue:
-    """With e = exp(x) it is e / (1 + e), as exact as e where it is small. From 40 on that is 1 in every format."""
-    x, limit, one = operands[0], b.const(operands[0].type, 40), b.const(operands[0].type, 1)
-    e = b.math(xmath.ExpOp, b.select(b.fcmp("ogt", x, limit), limit, x))
-    return b.fdiv(e, b.fadd(e, one))
 
 
 @lowers(ops.IsNanOp)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from xdsl.ir import SSAValue
 
@@ -57,7 +58,7 @@ class _Loops:
             run_squares(cx, nest, self.extents, at, self.body)
         elif dim == nest.lane:
             self._over_lanes(place, at)
-        elif self.extents[dim] == 1:
+        elif dim in nest.merged or self.extents[dim] == 1:
             self.over(place + 1, {**at, dim: cx.math.const(0)})
         else:
             with cx.loop(0, cx.bound_of(dim, self.extents[dim])) as loop:
@@ -65,7 +66,8 @@ class _Loops:
 
     def _over_lanes(self, place: int, at: dict[int, Coord]) -> None:
         cx, nest, dim = self.cx, self.nest, self.nest.axes[place]
-        bound = cx.bound_of(dim, self.extents[dim])
+        first, *others = (*nest.merged, dim)
+        bound = cx.builder.mul(cx.bound_of(first, self.extents[first]), prod(self.extents[each] for each in others))
         known = known_int(bound)
 
         def inner(lanes: Coord) -> None:

@@ -1,0 +1,126 @@
+"""Products of few columns whose rows lie along k: lanes run there, and no row is turned.
+
+A matrix times a vector is one. Sums are regrouped, so the product must permit it.
+"""
+
+from dataclasses import dataclass
+
+from xdsl.ir import SSAValue
+
+from tilewright.bridge.xir.contraction import Demands, Outcome, assumed, roles_of, stride_along, why_copied
+from tilewright.bridge.xir.fixed import is_fixed
+from tilewright.bridge.xir.records import ContractPlan
+from tilewright.bridge.xir.sinks import Setting, Sink, sink_of
+from tilewright.ir.ops.tiles import ConstantOp, MmaOp
+from tilewright.ir.types import DimAttr, dtype_of, element_of, space_of
+
+__all__ = ["plan_dots"]
+
+_FOLD = 10.0  # vector operations until one sum is folded, started and stored
+_TURN = 0.4  # vector operations an element that is turned
+_TILES = {1: (8, 1), 2: (6, 2), 3: (5, 3)}  # rows and columns at once, by columns
+_WIDE = (4, 4)
+
+
+def plan_dots(op: MmaOp, setting: Setting) -> Outcome | None:
+    """The plan with lanes along k, where that is legal and cheaper."""
+    roles = roles_of(op)
+    row, column = (max(dims, key=lambda dim: _extent(op.c, dim), default=None) for dims in (roles.rows, roles.columns))
+    swapped = _size(op, row) < _size(op, column)
+    if swapped:
+        row, column = column, row
+    dots = _Dots(op, sink_of(op, setting), *((op.b, op.a) if swapped else (op.a, op.b)), row, column)
+    if _why_not(dots, setting) is not None:
+        return None
+    lanes = setting.choice.width or setting.machine.lanes(dtype_of(element_of(op.c)).bits)
+    along, other = dots.prices(lanes, copied=_copied(dots, setting) is not None)
+    if along >= other:
+        return None
+    others = [dim for dim in (*roles.batch, *roles.rows, *roles.columns) if dim not in (row, column)]
+    rows, columns = _TILES.get(dots.columns, _WIDE)
+    reason, structure = _copied(dots, setting), setting.structure
+    direct = {dots.first: True, dots.second: reason is None}
+    plan = ContractPlan(
+        swapped=swapped,
+        row=None if row is None else row.number,
+        lane=None if column is None else column.number,
+        k=dots.k.number,
+        outer=tuple(dim.number for dim in others),
+        a_direct=True,
+        b_direct=reason is None,
+        tile=(min(rows, dots.rows), min(columns, dots.columns), 1),
+        sink=structure.position[dots.sink.op],
+        value=structure.numbers[dots.sink.value],
+        from_zero=isinstance(op.c.owner, ConstantOp) and op.c.owner.value.data == 0,
+        along=lanes,
+        why=(f"A lies along k ({along:.0f} vector operations, {other:.0f} with lanes along rows or columns)",),
+    )
+    kept = {} if reason is None else {dots.second: reason}
+    demands: Demands = dict.fromkeys(kept, plan.k)
+    return Outcome(plan, dots.sink.absorbed, kept, {}, demands, assumed(direct, structure))
+
+
+@dataclass(frozen=True)
+class _Dots:
+    """A product of `first`, which has the `row` dimension, and `second`, which has the `column` dimension."""
+
+    op: MmaOp
+    sink: Sink
+    first: SSAValue
+    second: SSAValue
+    row: DimAttr | None
+    column: DimAttr | None
+
+    @property
+    def rows(self) -> int:
+        return _size(self.op, self.row)
+
+    @property
+    def columns(self) -> int:
+        return _size(self.op, self.column)
+
+    @property
+    def k(self) -> DimAttr:
+        """The contracted dimension that is longer than 1."""
+        contracted = roles_of(self.op).contracted
+        return next((dim for dim in contracted if _extent(self.first, dim) > 1), contracted[0])
+
+    def prices(self, lanes: int, *, copied: bool) -> tuple[float, float]:
+        """Vector operations with lanes along k, and with lanes along rows, which are turned, or along columns."""
+        depth = _extent(self.first, self.k)
+        copy = self.columns * depth * _TURN if copied else 0.0
+        along = self.rows * self.columns * (-(-depth // lanes) + _FOLD) + copy
+        turned = self.rows * (self.columns * depth / lanes + _TURN * depth)
+        return along, min(turned, self.rows * -(-self.columns // lanes) * depth)
+
+
+def _why_not(dots: _Dots, setting: Setting) -> str | None:
+    """Why lanes may not run along k, or None."""
+    op, choice = dots.op, setting.choice
+    if not op.reassociate.value.data:
+        return "sums keep their order"
+    if is_fixed(setting.options) or choice.fixed or choice.program:
+        return "the caller says how products are computed"
+    if not dtype_of(element_of(op.c)).is_float or {element_of(op.a), element_of(op.b)} != {element_of(op.c)}:
+        return "operands are converted"
+    longer = [dim for dim in roles_of(op).contracted if _extent(op.a, dim) != 1]
+    if len(longer) != 1 or _extent(op.a, longer[0]) == 0:
+        return "not one axis is contracted"
+    if why_copied(dots.first, dots.sink.op, setting) or stride_along(dots.first, dots.k) != 1:
+        return "the operand with the rows does not lie along k"
+    size = space_of(dots.second).volume * dtype_of(element_of(op.b)).itemsize
+    return None if size <= setting.machine.l2_bytes // 2 else "the other operand does not stay near"
+
+
+def _copied(dots: _Dots, setting: Setting) -> str | None:
+    """Why the operand with the columns gets a buffer, in which k is innermost; None where it is read as it lies."""
+    reason = why_copied(dots.second, dots.sink.op, setting)
+    return reason or (None if stride_along(dots.second, dots.k) == 1 else "it does not lie along k")
+
+
+def _extent(value: SSAValue, dim: DimAttr) -> int:
+    return space_of(value).extent_of(dim) or 0
+
+
+def _size(op: MmaOp, dim: DimAttr | None) -> int:
+    return 1 if dim is None else _extent(op.c, dim)
