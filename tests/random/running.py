@@ -13,7 +13,7 @@ from tilewright import interp, tile
 from tilewright.core.dtypes import by_name
 from tilewright.core.errors import TilewrightError
 from tilewright.numerics.arrays import numpy_dtype
-from tilewright.tile import Kernel, TileKernel, XirOptions, scalar_shape, tensor_shape
+from tilewright.tile import Kernel, Lowering, TileKernel, TirxOptions, XirOptions, scalar_shape, tensor_shape
 
 __all__ = ["captured", "compiled", "disagreement"]
 
@@ -33,15 +33,24 @@ def captured(kernel: TileKernel, arguments: Sequence[Argument]) -> Any:
     return kernel.capture(*(tensor_shape(*each.shape) if each.shape else scalar_shape() for each in arguments))
 
 
-def disagreement(program: Program, seed: int = 0, *, launches: int = 2, xir: XirOptions | None = None) -> str:
-    """Where the CPU and the interpreter differ; empty when they agree. A refusal of either is a disagreement too."""
+def disagreement(
+    program: Program, seed: int = 0, *, launches: int = 2, xir: XirOptions | None = None,
+    tirx: TirxOptions | None = None,
+) -> str:  # fmt: skip
+    """Where the CPU and the interpreter differ; empty when they agree. A refusal of either is a disagreement too.
+    With `tirx` the code comes through TVM.
+    """
     kernel = compiled(program.source)
     step = "capture"
     try:
         ir = captured(kernel, program.arguments)
         step = "cpu"
-        # a call captures once more
-        launch = _calls(kernel.with_options(xir=xir, cache=False)) if seed % 8 == 1 else _dispatches(ir, xir)
+        if tirx is not None:
+            launch = _calls(kernel.with_options(lowering=Lowering.TIRX, tirx=tirx, cache=False))
+        elif seed % 8 == 1:
+            launch = _calls(kernel.with_options(xir=xir, cache=False))  # a call captures once more
+        else:
+            launch = _dispatches(ir, xir)
         for number in range(launches):
             rng = np.random.default_rng([seed, number])
             arrays = [_array(rng, each) for each in program.arguments]

@@ -190,7 +190,7 @@ def conjuncts_of(t: Any, condition: Expr) -> Iterator[Expr]:
 def settled(door: Door, guards: Iterable[Expr], body: Stmt, *, holds: bool) -> Stmt:
     """The body with the guards taken for true, or in lazy choices for false."""
     t, ffi = door.tirx, door.ffi
-    answer = t.IntImm("bool", int(holds))
+    answer, never = t.IntImm("bool", int(holds)), t.IntImm("bool", 0)
 
     def truth(e: Expr) -> int | None:
         return int(e.value) if isinstance(e, t.IntImm) and str(e.ty) == "bool" else None
@@ -200,7 +200,7 @@ def settled(door: Door, guards: Iterable[Expr], body: Stmt, *, holds: bool) -> S
 
     def both(e: Expr) -> Expr:
         known = {truth(e.a): e.b, truth(e.b): e.a}
-        return answer if 0 in known else known.get(1, e)
+        return never if 0 in known else known.get(1, e)
 
     def arm(call: Expr) -> Expr:
         chosen = truth(call.args[0]) if str(call.op.name) == LAZY else None

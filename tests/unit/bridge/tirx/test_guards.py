@@ -15,7 +15,20 @@ from tilewright.bridge.tirx.nodes import Nodes
 from tilewright.bridge.tirx.packs import pack
 from tilewright.bridge.tirx.realised import Realised
 from tilewright.interp.run import run as interpret
-from tilewright.tile import ConstView1, View1, axis, coord, f32, parallel, shape, tensor_shape
+from tilewright.tile import (
+    ConstView1,
+    ConstView2,
+    View1,
+    View2,
+    axis,
+    boolean,
+    coord,
+    f32,
+    iota,
+    parallel,
+    shape,
+    tensor_shape,
+)
 
 PACKED = TirxOptions(auto_vectorize=True)
 BOTH = TirxOptions(noalias=True, forward_readonly_tile_loads=True, auto_vectorize=True)
@@ -40,6 +53,25 @@ def test_every_pack_computes_what_it_did(start: int, options: TirxOptions) -> No
     interpret(kernel, [x, want])
     found(x, got)
     assert want.tobytes() == got.tobytes()
+
+
+@tile.kernel
+def switched_off(X: ConstView2[boolean], Y: View2[boolean]):
+    """Nothing of what a mask chose, in rows that end early."""
+    m, n = axis("m", 4), axis("n", 7)
+    for _ in parallel(shape(1)):
+        chosen = X.at(coord(0, 0), shape(m, n)).load(fill=True, where=iota(n) < 8)
+        Y.at(coord(0, 0), shape(m, n)).store(chosen & False)
+
+
+def test_what_is_never_true_stays_so_where_the_guards_hold() -> None:
+    """A conjunction with False is no guard that was asked for."""
+    kernel = switched_off.capture(tensor_shape(4, 16, dtype=boolean), tensor_shape(4, 5, dtype=boolean))
+    found = compile(kernel, PACKED)
+    assert found.lowered.plan.counters["guarded packs"] >= 1
+    got = np.ones((4, 5), np.bool_)
+    found(np.ones((4, 16), np.bool_), got)
+    assert not got.any()
 
 
 def test_a_ragged_product_has_vector_multiply_adds_only_in_packs() -> None:
