@@ -12,9 +12,9 @@ from examples.gallery.products import batched_gemm, gemm_ordered
 
 __all__ = ["ROWS", "product"]
 
-GROUP = "matrix products"
+GROUP, FEW = "matrix products", "matrices and a few vectors"
 POWERS = (32, 64, 128, 256, 512, 1024, 2048)
-OTHERS = ((1000, 1000, 1000), (127, 129, 131), (1000, 17, 1000), (64, 64, 4096), (4096, 1, 4096))
+OTHERS = ((1000, 1000, 1000), (127, 129, 131), (1000, 17, 1000), (64, 64, 4096))
 SKINNY = (1, 4, 8, 16, 64)
 TRANSPOSED = (128, 512, 1024)
 LAYERS = (1, 8)  # rows of a linear layer
@@ -38,10 +38,12 @@ def product(m: int, n: int, k: int, *, stored: str = "NN", tile: tuple[int, int,
     )
 
 
-def _race(m: int, n: int, k: int, bar: Bar, *, stored: str = "NN", share: float = 0.0, quick: bool = False) -> Race:
+def _race(
+    m: int, n: int, k: int, bar: Bar, *, stored: str = "NN", group: str = GROUP, share: float = 0.0, quick: bool = False
+) -> Race:  # fmt: skip
     return Race(
         name=f"gemm {stored} {m}x{n}x{k}",
-        group=GROUP,
+        group=group,
         job=_JOBS[stored],
         entry=product(m, n, k, stored=stored),
         small=product(*SMALL, stored=stored),
@@ -78,7 +80,8 @@ ROWS: tuple[Row, ...] = (
         for m in SKINNY
     ),
     *(_race(n, n, n, Bar(1.0), stored=s, quick=n == 512) for s in ("TN", "NT", "TT") for n in TRANSPOSED),
-    *(_race(m, 4096, 4096, Bar(1.0), stored="NT") for m in LAYERS),
+    _race(4096, 1, 4096, Bar(1.0), group=FEW),
+    *(_race(m, 4096, 4096, Bar(1.0), stored="NT", group=FEW) for m in LAYERS),
     *(
         Alike(name=f"user tiles {n}", group="tiles and order", entries=_tiles(n), small=_tiles(50), bars=(Bar(1.05),))
         for n in (512, 1024)

@@ -103,7 +103,8 @@ def test_every_row_has_a_bar_and_every_mean_a_group() -> None:
 @pytest.mark.parametrize(
     ("group", "count"),
     [
-        ("matrix products", 7 + 5 + 5 + 9 + 2),
+        ("matrix products", 7 + 4 + 5 + 9),
+        ("matrices and a few vectors", 3),
         ("tiles and order", 4),
         ("products with more", 2),
         ("row kernels", 11 * 5),

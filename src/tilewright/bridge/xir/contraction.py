@@ -34,6 +34,8 @@ __all__ = [
     "Roles",
     "assumed",
     "blocked",
+    "is_zero",
+    "lanes_of",
     "plan_contraction",
     "roles_of",
     "stride_along",
@@ -140,7 +142,7 @@ def _extent(op: MmaOp, dim: DimAttr) -> int:
     return space_of(op.c).extent_of(dim) or 0
 
 
-def _lanes(op: MmaOp, setting: Setting) -> int:
+def lanes_of(op: MmaOp, setting: Setting) -> int:
     """How many columns one vector holds."""
     return setting.choice.width or setting.machine.lanes(max(dtype_of(element_of(op.c)).bits, 32))
 
@@ -161,7 +163,7 @@ def _priced(
     if isinstance(sink.op, StoreOp) and store_stride(sink.op, lane) != 1:
         cost += _copy_cost(sink.value, op, setting) * _GATHERED
     extent = 1 if lane is None else _extent(op, lane)
-    lanes = _lanes(op, setting)
+    lanes = lanes_of(op, setting)
     waste = -(-extent // lanes) * lanes / max(extent, 1)
     work = space_of(op.c).volume * setting.structure.trips_of(op) * waste
     return _Candidate(swapped, lane, cost + work)
@@ -243,10 +245,10 @@ def _outcome(
         folds=tuple(dim.number for dim in folded) if in_registers else (),
         a_direct=direct[row_side],
         b_direct=lane_direct,
-        tile=(1, 1, _lanes(op, setting)),
+        tile=(1, 1, lanes_of(op, setting)),
         sink=structure.position[sink.op],
         value=structure.numbers[sink.value],
-        from_zero=_is_zero(op.c),
+        from_zero=is_zero(op.c),
     )
     product = _product_of(op, plan, (row_side, lane_side), sink)
     usual = tiles_of(product, setting.machine, setting.options)[0]
@@ -325,7 +327,7 @@ def _number(dim: DimAttr | None) -> int | None:
     return None if dim is None else dim.number
 
 
-def _is_zero(value: SSAValue) -> bool:
+def is_zero(value: SSAValue) -> bool:
     """Whether the value is the constant +0."""
     return isinstance(value.owner, ConstantOp) and value.owner.value.data == 0
 

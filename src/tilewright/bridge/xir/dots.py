@@ -7,11 +7,20 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
-from tilewright.bridge.xir.contraction import Demands, Outcome, assumed, roles_of, stride_along, why_copied
+from tilewright.bridge.xir.contraction import (
+    Demands,
+    Outcome,
+    assumed,
+    is_zero,
+    lanes_of,
+    roles_of,
+    stride_along,
+    why_copied,
+)
 from tilewright.bridge.xir.fixed import is_fixed
 from tilewright.bridge.xir.records import ContractPlan
 from tilewright.bridge.xir.sinks import Setting, Sink, sink_of
-from tilewright.ir.ops.tiles import ConstantOp, MmaOp
+from tilewright.ir.ops.tiles import MmaOp
 from tilewright.ir.types import DimAttr, dtype_of, element_of, space_of
 
 __all__ = ["plan_dots"]
@@ -22,23 +31,25 @@ _TILES = {1: (8, 1), 2: (6, 2), 3: (5, 3)}  # rows and columns at once, by colum
 _WIDE = (4, 4)
 
 
-def plan_dots(op: MmaOp, setting: Setting) -> Outcome | None:
-    """The plan with lanes along k, where that is legal and cheaper."""
+def plan_dots(op: MmaOp, setting: Setting) -> Outcome | str:
+    """The plan with lanes along k, or why that is not legal or not cheaper."""
     roles = roles_of(op)
     row, column = (max(dims, key=lambda dim: _extent(op.c, dim), default=None) for dims in (roles.rows, roles.columns))
     swapped = _size(op, row) < _size(op, column)
     if swapped:
         row, column = column, row
     dots = _Dots(op, sink_of(op, setting), *((op.b, op.a) if swapped else (op.a, op.b)), row, column)
-    if _why_not(dots, setting) is not None:
-        return None
-    lanes = setting.choice.width or setting.machine.lanes(dtype_of(element_of(op.c)).bits)
-    along, other = dots.prices(lanes, copied=_copied(dots, setting) is not None)
+    against = _why_not(dots, setting)
+    if against is not None:
+        return against
+    lanes = lanes_of(op, setting)
+    reason, structure = _copied(dots, setting), setting.structure
+    along, other = dots.prices(lanes, copied=reason is not None)
+    prices = f"{along:.0f} vector operations, {other:.0f} with lanes along rows or columns"
     if along >= other:
-        return None
+        return prices
     others = [dim for dim in (*roles.batch, *roles.rows, *roles.columns) if dim not in (row, column)]
     rows, columns = _TILES.get(dots.columns, _WIDE)
-    reason, structure = _copied(dots, setting), setting.structure
     direct = {dots.first: True, dots.second: reason is None}
     plan = ContractPlan(
         swapped=swapped,
@@ -51,9 +62,9 @@ def plan_dots(op: MmaOp, setting: Setting) -> Outcome | None:
         tile=(min(rows, dots.rows), min(columns, dots.columns), 1),
         sink=structure.position[dots.sink.op],
         value=structure.numbers[dots.sink.value],
-        from_zero=isinstance(op.c.owner, ConstantOp) and op.c.owner.value.data == 0,
+        from_zero=is_zero(op.c),
         along=lanes,
-        why=(f"A lies along k ({along:.0f} vector operations, {other:.0f} with lanes along rows or columns)",),
+        why=(f"rows lie along k ({prices})",),
     )
     kept = {} if reason is None else {dots.second: reason}
     demands: Demands = dict.fromkeys(kept, plan.k)

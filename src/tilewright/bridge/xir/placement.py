@@ -5,7 +5,7 @@ when its snapshot cannot be overtaken by a write, and recomputing it costs less 
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from xdsl.ir import Operation, SSAValue
 
@@ -13,7 +13,7 @@ from tilewright.analysis.access import Limits
 from tilewright.analysis.affine import affine_of
 from tilewright.analysis.forms import Forms
 from tilewright.analysis.structure import Structure
-from tilewright.bridge.xir.contraction import Demands, plan_contraction
+from tilewright.bridge.xir.contraction import Demands, Outcome, plan_contraction
 from tilewright.bridge.xir.dots import plan_dots
 from tilewright.bridge.xir.flow import Read, is_anchored, reads_of, tile_operands
 from tilewright.bridge.xir.options import Use, XirOptions
@@ -110,8 +110,10 @@ def _place_contraction(placement: Placement, op: tiles.MmaOp) -> None:
         placement.may_alias,
         placement.absorbed,
     )
-    outcome = plan_dots(op, setting) or plan_contraction(op, setting)
-    placement.contracts[op] = outcome.plan
+    dots = plan_dots(op, setting)
+    outcome = dots if isinstance(dots, Outcome) else plan_contraction(op, setting)
+    against = () if isinstance(dots, Outcome) else (f"no lanes along k: {dots}",)
+    placement.contracts[op] = replace(outcome.plan, why=(*outcome.plan.why, *against))
     placement.assume(outcome.disjoint)
     for value, reason in outcome.kept.items():
         placement.keep(value, f"operand of a contraction: {reason}")

@@ -58,6 +58,7 @@ AFTER_STRIPS: tuple[TilePass, ...] = (
 
 _CONTRACTION_BLOCK = 64
 _FLAT_BLOCK = 4096
+_TASKS = 4  # of short rows, for each thread
 _COLUMN_BLOCK = 256
 _ROWS_AT_ONCE = 64
 _ACROSS_BLOCK = 64  # of an axis that loads lie along: squares of lanes, and whole lines of narrow elements
@@ -142,7 +143,7 @@ def _block_of(root: regions.ParallelOp, dims: list[DimAttr], dim: DimAttr, threa
     others = root.space.volume * prod(extent_of(root, outer) for outer in dims[: dims.index(dim)])
     if along:
         row = extent_of(root, dims[-1])
-        return max(least, min(_FLAT_BLOCK // max(row, 1), -(-extent_of(root, dim) // (4 * max(threads, 1)))))
+        return max(least, min(_FLAT_BLOCK // max(row, 1), -(-extent_of(root, dim) // (_TASKS * max(threads, 1)))))
     return max(least, _rows_at_once(root, dim, -(-threads // max(others, 1)), machine))
 
 
