@@ -26,25 +26,25 @@ def sigmoid(v: Lanes, x: SSAValue) -> SSAValue:
     return sigmoid_of(v, *_parts(v, x, SIGMOID_ONE))
 
 
-def sigmoid_of(v: Lanes, p: SSAValue, number: SSAValue) -> SSAValue:
+def sigmoid_of(v: Lanes, p: SSAValue, n: SSAValue) -> SSAValue:
     """With exp(x) = 2**n p it is 2**n (p / (1 + exp(x))): the quotient is a normal number, also where the result is
     none, since processors divide subnormal numbers slowly.
     """
     b = v.b
-    return v.scaled(b.fdiv(p, b.fadd(v.scaled(p, number), v.real(1.0))), number)
+    return v.scaled(b.fdiv(p, b.fadd(v.scaled(p, n), v.real(1.0))), n)
 
 
 def _parts(v: Lanes, x: SSAValue, high: float) -> tuple[SSAValue, SSAValue]:
     """The pair p, n with exp(x) = 2**n p and p near 1, for x below `high`; above, that of `high`."""
-    r, number = _reduced(v, v.below(v.above(x, v.fmt.exp_range[0]), high))
-    return v.horner(r, (1.0, 1.0, *v.fmt.exp)), number
+    r, n, _ = _reduced(v, v.below(v.above(x, v.fmt.exp_range[0]), high))
+    return v.horner(r, (1.0, 1.0, *v.fmt.exp)), n
 
 
-def _reduced(v: Lanes, x: SSAValue) -> tuple[SSAValue, SSAValue]:
-    """The pair r, n with x = n ln 2 + r, for a bounded x."""
+def _reduced(v: Lanes, x: SSAValue) -> tuple[SSAValue, SSAValue, SSAValue]:
+    """For a bounded x = n ln 2 + r: r, and n as a float and as an integer."""
     b, (high, low) = v.b, v.fmt.ln2
     n, number = v.rounded(x, LOG2E)
-    return b.fma(n, v.real(-low), b.fma(n, v.real(-high), x)), number
+    return b.fma(n, v.real(-low), b.fma(n, v.real(-high), x)), n, number
 
 
 def _around(v: Lanes, x: SSAValue, center: float, sign: float) -> SSAValue:
@@ -53,7 +53,7 @@ def _around(v: Lanes, x: SSAValue, center: float, sign: float) -> SSAValue:
     exp(x) = 2**n (1 + s), so the sum is (center + sign 2**n) + sign 2**n s. A NaN comes through s.
     """
     b = v.b
-    r, number = _reduced(v, x)
+    r, _, number = _reduced(v, x)
     s = b.fma(v.horner(r, v.fmt.exp), b.fmul(r, r), r)
     power = v.power_of_two(number)
     power = b.fneg(power) if sign < 0 else power
@@ -63,8 +63,8 @@ def _around(v: Lanes, x: SSAValue, center: float, sign: float) -> SSAValue:
 def exp2(v: Lanes, x: SSAValue) -> SSAValue:
     """2**n p(r) with x = n + r and an exact r in [-1/2, 1/2]. Within 1 unit in the last place."""
     x = v.below(v.above(x, -151.0), 129.0)
-    n, number = v.rounded(x, 1.0)
-    return v.scaled(v.horner(v.b.fsub(x, n), (1.0, *polynomials.EXP2)), number)
+    n, _ = v.rounded(x, 1.0)
+    return v.scaled(v.horner(v.b.fsub(x, n), (1.0, *polynomials.EXP2)), n)
 
 
 def tanh(v: Lanes, x: SSAValue) -> SSAValue:
@@ -82,9 +82,9 @@ def exp2_f64(v: Lanes, x: SSAValue) -> SSAValue:
     """As `exp2` for float64, through exp. Within 1 unit in the last place."""
     b = v.b
     x = v.below(v.above(x, -1080.0), 1030.0)
-    n, number = v.rounded(x, 1.0)
+    n, _ = v.rounded(x, 1.0)
     r = b.fmul(b.fsub(x, n), v.real(1 / LOG2E))
-    return v.scaled(v.horner(r, (1.0, 1.0, *v.fmt.exp)), number)
+    return v.scaled(v.horner(r, (1.0, 1.0, *v.fmt.exp)), n)
 
 
 def tanh_f64(v: Lanes, x: SSAValue) -> SSAValue:

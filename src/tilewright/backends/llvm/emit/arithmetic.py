@@ -115,6 +115,17 @@ def _float_binary(build: FlaggedBinary, cx: Emitter, op: Operation) -> None:
     cx.define(op.results[0], build(cx.f, a, b, flags_of(op)))
 
 
+def _multiply(cx: Emitter, op: Operation) -> None:
+    """Of what was scaled, which may be subnormal, by a fused multiply-add of -0: the same bits, while a multiplication
+    takes two dozen cycles longer on some processors.
+    """
+    a, b = cx.values(op.operands)
+    if cx.scales and any(isinstance(each.owner, ops.ScaleOp) for each in op.operands):
+        cx.define(op.results[0], cx.f.fma(a, b, constant(a.type, -0.0)))
+    else:
+        cx.define(op.results[0], cx.f.fmul(a, b, flags_of(op)))
+
+
 def _float_unary(name: str, cx: Emitter, op: Operation) -> None:
     cx.define(op.results[0], cx.f.float_unary(name, cx.value(op.operands[0]), flags_of(op)))
 
@@ -195,6 +206,7 @@ ARITHMETIC: Rules = MappingProxyType(
         **{kind: partial(_float_binary, build) for kind, build in _FLOAT_BINARY.items()},
         **{kind: partial(_float_unary, name) for kind, name in _FLOAT_UNARY.items()},
         **{kind: partial(_integer_binary, build) for kind, build in _INTEGER_BINARY.items()},
+        arith.MulfOp: _multiply,
         arith.NegfOp: _negate,
         math.FmaOp: _fma,
         ops.ScaleOp: _scale,
