@@ -200,12 +200,23 @@ class _Writer:
         aside = self._others[0]
         for number, value in enumerate(sums):
             b.store(value, aside, b.i64(number * lanes))
-        width = self._tile.vectors * lanes
+        vectors = range(self._tile.vectors)
         with b.for_(0, self._tile.rows, 1) as loop:
-            for vector in range(self._tile.vectors):
-                value = b.load(aside, b.add(b.mul(loop.index, width), vector * lanes), lanes)
-                index = b.add(self._c_index, b.add(b.mul(loop.index, c_row), vector * lanes * c_column))
-                self._finished(value, index, loop.index, vector)
+            start = b.mul(loop.index, self._tile.vectors * lanes)
+            row = b.add(self._c_index, b.mul(loop.index, c_row))
+            sums = [b.load(aside, b.add(start, vector * lanes), lanes) for vector in vectors]
+            for vector, value in zip(vectors, self._finished_row(loop.index, sums), strict=True):
+                self._store(value, b.add(row, vector * lanes * c_column), vector)
+
+    def _finished_row(self, row: SSAValue, sums: Sequence[SSAValue]) -> list[SSAValue]:
+        """`finish` at the vectors of a row, of which the last may be an edge."""
+        whole, edges = cast("tuple[Body, Body]", self._kernel.finish)
+        arguments = [[*self._at(row, vector), value] for vector, value in enumerate(sums)]
+        split = len(sums) - (self._edge is not None)
+        return [
+            *whole.write_abreast(self._b, arguments[:split], self._captured),
+            *edges.write_abreast(self._b, arguments[split:], self._captured),
+        ]
 
     def _right(self, index: SSAValue, stride: int, vector: int) -> SSAValue:
         if self._kernel.whole_b:
@@ -229,9 +240,11 @@ class _Writer:
 
     def _body(self, pair: tuple[Body, Body], row: int | SSAValue, vector: int, *values: SSAValue) -> SSAValue:
         """A body at one vector of C."""
-        b = self._b
-        at = (b.add(self._row, row), b.add(self._column, vector * self._tile.lanes))
-        return pair[self._is_edge(vector)].write(b, [*at, *values], self._captured)
+        return pair[self._is_edge(vector)].write(self._b, [*self._at(row, vector), *values], self._captured)
+
+    def _at(self, row: int | SSAValue, vector: int) -> tuple[SSAValue, SSAValue]:
+        """Row and column of the first element of a vector of C."""
+        return self._b.add(self._row, row), self._b.add(self._column, vector * self._tile.lanes)
 
     def _started(self, row: int, vector: int) -> SSAValue:
         pair = self._kernel.start

@@ -17,8 +17,8 @@ _CLEANING: tuple[XirPass, ...] = (
 )
 FAST_MATH = ExpandMath("expand-math-fast", FAST)
 _PRODUCTS: tuple[XirPass, ...] = (
-    ExpandContract(),
+    ExpandContract(),  # after functions are expanded: it copies bodies, vectors abreast
     ShareFunctions(),  # after it, which writes functions; before all that goes through each of them
 )
-CPU_PIPELINE: tuple[XirPass, ...] = (*_PRODUCTS, ExpandMath(), *_CLEANING)
-FAST_MATH_PIPELINE: tuple[XirPass, ...] = (*_PRODUCTS, FAST_MATH, *_CLEANING)
+CPU_PIPELINE: tuple[XirPass, ...] = (ExpandMath(), *_PRODUCTS, *_CLEANING)
+FAST_MATH_PIPELINE: tuple[XirPass, ...] = (FAST_MATH, *_PRODUCTS, *_CLEANING)

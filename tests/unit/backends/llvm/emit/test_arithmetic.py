@@ -213,3 +213,24 @@ def test_scaling_rounds_once_into_subnormals_and_beyond(
     agree(p, [values, exponents])
     at_once = "llvm.ldexp" if isinstance(whole, IntegerType) else "llvm.x86.avx512.mask.scalef"
     assert (at_once in p.text()) == (scales and lanes * kind.bitwidth == 512)
+
+
+@pytest.mark.parametrize("scales", [False, True])
+@pytest.mark.parametrize("kind", [f32, f64])
+def test_products_of_what_was_scaled_have_the_bits_of_products(kind: AnyFloat, scales: bool) -> None:
+    """Subnormal ones, signed zeros, infinities and NaN too, though a fused multiply-add makes them."""
+    if scales and host_machine().vector_bits < 512:
+        return
+    lanes = 512 // kind.bitwidth
+    span = 151 if kind == f32 else 1076
+    factors = np.array([*SPECIAL, 0.0, 2.0 ** (span // 2), -(2.0 ** (span // 2))], storage_dtype(kind))
+    exponents = np.repeat(np.arange(-span, span, 3).astype(storage_dtype(kind)), len(factors))
+    exponents = np.resize(exponents, -(-len(exponents) // lanes) * lanes)
+    factors = np.resize(factors, len(exponents))
+    p = Program((kind, len(factors)), (kind, len(factors)), scales=scales)
+    with p.b.for_(0, len(factors), lanes) as loop:
+        factor, exponent = (p.b.load(buffer, loop.index, lanes) for buffer in p.buffers)
+        near_one = p.b.const(vector_of(kind, lanes), 1.2345)
+        p.b.store(p.b.fmul(factor, p.b.insert(ScaleOp(near_one, exponent)).result), p.buffers[0], loop.index)
+    agree(p, [factors, exponents])
+    assert ("llvm.fma" in p.text()) == scales
