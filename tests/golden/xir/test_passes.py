@@ -10,6 +10,7 @@ from tilewright.xir.passes.cse import EliminateCommonSubexpressions
 from tilewright.xir.passes.expand_contract import ExpandContract
 from tilewright.xir.passes.expand_math import ExpandMath
 from tilewright.xir.passes.hoist import HoistInvariants
+from tilewright.xir.passes.interleave import Interleave
 from tilewright.xir.passes.runner import XirPass, run_pipeline
 from tilewright.xir.passes.share_functions import ShareFunctions
 from tilewright.xir.text import parse_module, print_module
@@ -83,6 +84,25 @@ xir.kernel "k" tasks #builtin.int<4> {{
   xir.return
 }}
 """
+STEPS = 12
+
+
+def _doubled(name: str) -> str:
+    """A load and a chain of sums."""
+    steps = [f"%{name}{step + 1} = arith.addf %{name}{step}, %{name}{step} : vector<8xf32>" for step in range(STEPS)]
+    return "\n".join([f"%{name}0 = xir.load %{name}[%task] : {BUFFER} -> vector<8xf32>", *steps])
+
+
+ABREAST = f"""
+xir.kernel "k" tasks #builtin.int<1> {{
+^bb0(%x: {BUFFER}, %y: {BUFFER}, %task: i64):
+  {_doubled("x")}
+  {_doubled("y")}
+  xir.store %x{STEPS}, %x[%task] : vector<8xf32>, {BUFFER}
+  xir.store %y{STEPS}, %y[%task] : vector<8xf32>, {BUFFER}
+  xir.return
+}}
+"""
 CASES: dict[str, tuple[XirPass, str]] = {
     "expand-contract": (ExpandContract(), PRODUCT),
     "share-functions": (ShareFunctions(), TWINS),
@@ -90,6 +110,7 @@ CASES: dict[str, tuple[XirPass, str]] = {
     "reassociate-addresses": (ReassociateAddresses(), LOOP),
     "hoist": (HoistInvariants(), LOOP),
     "cse": (EliminateCommonSubexpressions(), LOOP),
+    "interleave": (Interleave(), ABREAST),
 }
 
 

@@ -25,23 +25,12 @@ class Body:
 
     def write(self, b: XirBuilder, arguments: Sequence[SSAValue], captured: Mapping[SSAValue, SSAValue]) -> SSAValue:
         """The operations of the body at the insertion point; the value it yields."""
-        return self.write_abreast(b, [arguments], captured)[0]
-
-    def write_abreast(
-        self, b: XirBuilder, arguments: Sequence[Sequence[SSAValue]], captured: Mapping[SSAValue, SSAValue]
-    ) -> list[SSAValue]:
-        """A copy for each of `arguments`, all of them operation by operation: a processor that looks ahead as far as
-        one chain of operations then finds work in the others.
-        """
-        copies = [{**captured, **dict(zip(self.block.args, each, strict=True))} for each in arguments]
+        values = {**captured, **dict(zip(self.block.args, arguments, strict=True))}
         last = self.block.last_op
-        if last is None:
-            return [each[-1] for each in arguments]
         for op in self.block.ops:
             if op is not last:
-                for values in copies:
-                    self._copy(b, op, values)
-        return [self._value(b, last.operands[0], values) for values in copies]
+                self._copy(b, op, values)
+        return self._value(b, last.operands[0], values) if last is not None else arguments[-1]
 
     def _copy(self, b: XirBuilder, op: Operation, values: dict[SSAValue, SSAValue]) -> None:
         for inner in op.walk():

@@ -193,30 +193,23 @@ class _Writer:
             self._finish_by_rows(sums)
             return
         remaining = iter(sums)
-        self._over_c(lambda index, row, vector: self._finished(next(remaining), index, row, vector))
+        self._over_c(
+            lambda index, row, vector: self._store(self._finished(next(remaining), row, vector), index, vector)
+        )
 
     def _finish_by_rows(self, sums: Sequence[SSAValue]) -> None:
         b, lanes, (*_, c_row, c_column) = self._b, self._tile.lanes, self._kernel.strides
         aside = self._others[0]
         for number, value in enumerate(sums):
             b.store(value, aside, b.i64(number * lanes))
-        vectors = range(self._tile.vectors)
         with b.for_(0, self._tile.rows, 1) as loop:
-            start = b.mul(loop.index, self._tile.vectors * lanes)
-            row = b.add(self._c_index, b.mul(loop.index, c_row))
-            sums = [b.load(aside, b.add(start, vector * lanes), lanes) for vector in vectors]
-            for vector, value in zip(vectors, self._finished_row(loop.index, sums), strict=True):
+            start, row = b.mul(loop.index, self._tile.vectors * lanes), b.add(self._c_index, b.mul(loop.index, c_row))
+            done: list[SSAValue] = []
+            for vector in range(self._tile.vectors):
+                value = b.load(aside, b.add(start, vector * lanes), lanes)
+                done.append(self._finished(value, loop.index, vector))
+            for vector, value in enumerate(done):  # after all of them: what has no stores between it can take turns
                 self._store(value, b.add(row, vector * lanes * c_column), vector)
-
-    def _finished_row(self, row: SSAValue, sums: Sequence[SSAValue]) -> list[SSAValue]:
-        """`finish` at the vectors of a row, of which the last may be an edge."""
-        whole, edges = cast("tuple[Body, Body]", self._kernel.finish)
-        arguments = [[*self._at(row, vector), value] for vector, value in enumerate(sums)]
-        split = len(sums) - (self._edge is not None)
-        return [
-            *whole.write_abreast(self._b, arguments[:split], self._captured),
-            *edges.write_abreast(self._b, arguments[split:], self._captured),
-        ]
 
     def _right(self, index: SSAValue, stride: int, vector: int) -> SSAValue:
         if self._kernel.whole_b:
@@ -240,11 +233,9 @@ class _Writer:
 
     def _body(self, pair: tuple[Body, Body], row: int | SSAValue, vector: int, *values: SSAValue) -> SSAValue:
         """A body at one vector of C."""
-        return pair[self._is_edge(vector)].write(self._b, [*self._at(row, vector), *values], self._captured)
-
-    def _at(self, row: int | SSAValue, vector: int) -> tuple[SSAValue, SSAValue]:
-        """Row and column of the first element of a vector of C."""
-        return self._b.add(self._row, row), self._b.add(self._column, vector * self._tile.lanes)
+        b = self._b
+        at = (b.add(self._row, row), b.add(self._column, vector * self._tile.lanes))
+        return pair[self._is_edge(vector)].write(b, [*at, *values], self._captured)
 
     def _started(self, row: int, vector: int) -> SSAValue:
         pair = self._kernel.start
@@ -252,9 +243,9 @@ class _Writer:
             return self._b.const(vector_of(self._kernel.accumulator, self._tile.lanes), 0)
         return self._body(pair, row, vector)
 
-    def _finished(self, value: SSAValue, index: SSAValue, row: int | SSAValue, vector: int) -> None:
+    def _finished(self, value: SSAValue, row: int | SSAValue, vector: int) -> SSAValue:
         pair = self._kernel.finish
-        self._store(value if pair is None else self._body(pair, row, vector, value), index, vector)
+        return value if pair is None else self._body(pair, row, vector, value)
 
     def _vector(self, buffer: SSAValue, index: SSAValue, stride: int, vector: int) -> SSAValue:
         """Elements `stride` apart: loaded when adjacent, broadcast when the same, else gathered."""

@@ -5,6 +5,7 @@ from tilewright.xir.passes.cse import EliminateCommonSubexpressions
 from tilewright.xir.passes.expand_contract import ExpandContract
 from tilewright.xir.passes.expand_math import FAST, ExpandMath
 from tilewright.xir.passes.hoist import HoistInvariants
+from tilewright.xir.passes.interleave import Interleave
 from tilewright.xir.passes.runner import PassRecord, XirPass, run_pipeline
 from tilewright.xir.passes.share_functions import ShareFunctions
 
@@ -13,7 +14,8 @@ __all__ = ["CPU_PIPELINE", "FAST_MATH", "FAST_MATH_PIPELINE", "PassRecord", "Xir
 _CLEANING: tuple[XirPass, ...] = (
     ReassociateAddresses(),  # after expand-contract, which writes addresses
     HoistInvariants(),  # after reassociation, which puts first what can leave
-    EliminateCommonSubexpressions(),  # last: sibling loops may have hoisted the same value to one place
+    EliminateCommonSubexpressions(),  # after it: sibling loops may have hoisted the same value to one place
+    Interleave(),  # last: it only moves what is left
 )
 FAST_MATH = ExpandMath("expand-math-fast", FAST)
 _PRODUCTS: tuple[XirPass, ...] = (
