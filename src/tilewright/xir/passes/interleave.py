@@ -8,7 +8,9 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
+from tilewright.xir import ops
 from tilewright.xir.catalogue import PURE, READS
+from tilewright.xir.memory import Region, read_region, written_regions
 from tilewright.xir.rewrite import bodies
 from tilewright.xir.rules import bits as bits_of
 from tilewright.xir.types import I1, is_vector, lanes_of, scalar_of
@@ -29,7 +31,8 @@ class Interleave:
     Ensures: the same operations in each block, in an order in which every value is defined before its uses.
     Rewrites: `a1; a2; a3; b1; b2; b3` -> `a1; b1; a2; b2; a3; b3` for two or four chains of the same long form whose
     values fit the registers. A processor looks ahead only so far: while it waits in one chain, it works in the others.
-    Declines: short chains; chains of different form; those with effects between them, or whose values would not fit.
+    Declines: short chains; chains of different form; those with effects between them, but for stores that nothing
+    after them reads, which come last; those whose values would not fit.
     """
 
     name: str = "interleave"
@@ -48,20 +51,33 @@ def _blocks(body: Block) -> Iterator[Block]:
 
 def _interleaved(block: Block) -> int:
     """How many chains of the block take turns."""
-    changed = 0
-    for straight, run in groupby(list(block.ops), lambda op: type(op) in PURE or type(op) in READS):
-        ops = [op for op in run if not isinstance(op, arith.ConstantOp)]
-        if straight and len(ops) >= 2 * _LONG:
-            changed += _Run(block, ops).rewrite()
-    return changed
+    return sum(_Run(block, run).rewrite() for run in _runs(block) if len(run) >= 2 * _LONG)
+
+
+def _runs(block: Block) -> Iterator[list[Operation]]:
+    """Operations in a row whose stores may all come last: none of them writes what a load after it reads."""
+    run: list[Operation] = []
+    written: set[Region] = set()
+    for op in list(block.ops):
+        kind = type(op)
+        reads = isinstance(op, ops.LoadOp | ops.GatherOp) and read_region(op) in written
+        if reads or not (kind in PURE or kind in READS or kind is ops.StoreOp):
+            yield run
+            run, written = [], set()
+        if kind in PURE or kind in READS or kind is ops.StoreOp:
+            run.append(op)
+            written |= written_regions(op)
+    yield run
 
 
 class _Run:
-    """Operations in a row without effects."""
+    """Such operations. Constants stay where they are, at the head of a function."""
 
-    def __init__(self, block: Block, ops: Sequence[Operation]) -> None:
-        self._block, self._ops = block, ops
-        self._inside = set(ops)
+    def __init__(self, block: Block, run: Sequence[Operation]) -> None:
+        self._block, self._end = block, run[-1].next_op
+        self._ops = [op for op in run if not isinstance(op, arith.ConstantOp | ops.StoreOp)]
+        self._stores = [op for op in run if isinstance(op, ops.StoreOp)]
+        self._inside = set(self._ops)
 
     def rewrite(self) -> int:
         chains = [each for each in self._chains() if len(each) >= _LONG]
@@ -72,10 +88,11 @@ class _Run:
         return sum(map(len, turns))
 
     def _chains(self) -> list[Chain]:
-        """For each result that only what follows the run needs: what only it needs, but for indices. In order."""
+        """For each result that only stores and what follows the run need: what only it needs, but for indices."""
         owner: dict[Operation, int | None] = {}
+        stores = set(self._stores)
         for number, op in enumerate(reversed(self._ops)):
-            users = {use.operation for result in op.results for use in result.uses}
+            users = {use.operation for result in op.results for use in result.uses} - stores
             found = {owner[user] if user in self._inside else number for user in users} or {number}
             owner[op] = found.pop() if len(found) == 1 else None
         members: dict[int, list[Operation]] = {}
@@ -89,16 +106,15 @@ class _Run:
         return list(map(tuple, members.values()))
 
     def _arrange(self, others: Sequence[Operation], turns: Sequence[Sequence[Chain]]) -> None:
-        """What several chains need first, then the chains that take turns, then what is left."""
+        """What several chains need first, then the chains that take turns, then what is left, and the stores."""
         first, left = self._needed(others, turns)
         woven = [op for group in turns for step in zip(*group, strict=True) for op in step]
-        after = self._ops[-1].next_op
-        for op in (*first, *woven, *left):
+        for op in (*first, *woven, *left, *self._stores):
             op.detach()
-            if after is None:
+            if self._end is None:
                 self._block.add_op(op)
             else:
-                self._block.insert_op_before(op, after)
+                self._block.insert_op_before(op, self._end)
 
     def _needed(
         self, others: Sequence[Operation], turns: Sequence[Sequence[Chain]]
@@ -129,13 +145,13 @@ def _in_turns(chains: Sequence[Chain]) -> Iterator[Sequence[Chain]]:
             start += count
 
 
-def _fitting(ops: Chain) -> int:
+def _fitting(chain: Chain) -> int:
     """How many copies of what lives in a chain at once fit the registers, beside what it reads from outside."""
-    sizes = {value: _bits(value) for op in ops for value in (*op.operands, *op.results)}
-    last = {value: number for number, op in enumerate(ops) for value in op.operands}
-    made = {result for op in ops for result in op.results}
+    sizes = {value: _bits(value) for op in chain for value in (*op.operands, *op.results)}
+    last = {value: number for number, op in enumerate(chain) for value in op.operands}
+    made = {result for op in chain for result in op.results}
     living = most = 0
-    for number, op in enumerate(ops):
+    for number, op in enumerate(chain):
         ended = {value for value in op.operands if value in made and last[value] == number}
         living += sum(sizes[result] for result in op.results) - sum(sizes[value] for value in ended)
         most = max(most, living)

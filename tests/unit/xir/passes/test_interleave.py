@@ -92,12 +92,26 @@ def test_chains_of_different_form_stay() -> None:
     assert m.interleaved()[0] == 0
 
 
-def test_a_store_between_them_keeps_chains_apart() -> None:
-    """The second one may read what the first one writes."""
+def test_a_store_that_the_next_one_may_read_keeps_chains_apart() -> None:
     m = Module()
     for _ in range(2):
         m.store(m.long(m.load(0)), 0)
     assert m.interleaved()[0] == 0
+
+
+def test_stores_that_nothing_reads_come_last_in_their_order() -> None:
+    """They write to another buffer, twice to the same place, and what they write is used on as well."""
+    m = Module()
+    aside = m.b.alloc(f32, LANES)
+    results: list[SSAValue] = []
+    for place in range(2):
+        result = m.long(m.load(place))
+        m.b.store(result, aside, m.b.i64(0))
+        results.append(m.b.fmul(result, result))
+    m.store(m.b.load(aside, m.b.i64(0), LANES), 2)
+    for place, result in enumerate(results):
+        m.store(result, place)
+    assert m.interleaved()[0] == 2
 
 
 def test_what_both_need_comes_first_and_what_needs_both_last() -> None:
