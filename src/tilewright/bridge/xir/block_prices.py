@@ -18,6 +18,7 @@ _CALL = 16  # multiply-adds that a register tile takes beside its own: a call, a
 _AGAIN = (0.0, 0.03, 0.04, 1.0)  # by level, of a vector of B that is read again: the rest goes by beneath arithmetic
 _WAITED = (0.0, 0.05, 0.15, 1.0)  # the same of a line of A
 _ACROSS = 3  # times as much of one that only one step of k reads
+_NEAR_STEPS = 8  # times as much of one after a step of up to two pages, which are taken for a stream that they are not
 _TURNING = 0.05  # of being apart, where rows of A come to the ends of their lines together
 _STREAMS = 12  # runs of lines that are fetched ahead at once; of twice as many none is
 _MISSES = 48  # lines that a core waits for at once
@@ -190,12 +191,19 @@ class _Pricing:
         height = min(self.blocks.rows, self.row_block)
         if p.a.across:
             lines = self.row_tiles * p.depth * (1.0 if p.lanes % height == 0 else 1 + (height - 1) / p.lanes)
-            return first + (self.panels - 1) * lines * again * _ACROSS
+            return first + vectors * self._crossed() + (self.panels - 1) * lines * again * _ACROSS
         begun = self.k_blocks * p.rows * self.panels * times.apart * p.a.apart * (size > machine.l1_bytes)
         in_one_set = -(-height // p.a.places(machine.cache_line))
         lost = min(max(2 * (1 - machine.l1_bytes / _PAGE / in_one_set), 0.0), 1.0)
         missed = lost * p.rows * p.depth * self.panels * (times.levels[Level.L2] - times.levels[Level.L1])
         return first + (self.panels - 1) * vectors * again + begun + missed
+
+    def _crossed(self) -> float:
+        """What a line of an A that lies across takes longer the first time: each k begins in another place."""
+        p = self.p
+        if self.machine.level_of(p.rows * p.depth * p.itemsize) <= Level.L2:
+            return 0.0
+        return self.apart * p.a.apart * (_NEAR_STEPS if p.a.step <= 2 * _PAGE else 1)
 
     def _near_a(self, size: int, apart: float) -> float:
         """What a line of A takes when it comes again: of what is larger than a cache some part is still there."""

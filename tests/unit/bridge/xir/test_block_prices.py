@@ -148,3 +148,15 @@ def test_terms_add_up_and_are_told() -> None:
     found = terms(square(512), PANELS)
     assert found.total == pytest.approx(sum(found.parts().values()))
     assert str(found).startswith(f"{found.total:.0f} ns = multiply-adds {found.arithmetic:.0f} + tiles ")
+
+
+def test_steps_of_up_to_two_pages_through_an_a_beyond_the_second_cache_take_longest() -> None:
+    """Each line is another place; of an A that is near, and of one whose rows lie along k, the step costs nothing."""
+
+    def of_a(step: int, depth: int, *, across: bool = True) -> float:
+        return terms(product(512, 32, depth, a=Lines(step, across=across))).a
+
+    far, near = ROUND.l2_bytes // 512, ROUND.l2_bytes // 4096  # so that A has two times, or a fourth of, the cache
+    assert of_a(8192, far) > of_a(12288, far)
+    assert of_a(8192, near) == of_a(12288, near)
+    assert of_a(8192, far, across=False) == of_a(12288, far, across=False)
