@@ -232,7 +232,8 @@ class _Pricing:
         near = machine.level_of(panel / share)
         at_once = self.k * self.blocks.vectors
         unseen = max(_unseen(self.k), 1 - _MISSES / max(at_once, _MISSES)) * p.b.apart * self.apart
-        again = _AGAIN[near] * (times.levels[near] + unseen)
+        beyond = machine.level_of(panel) > Level.L2  # even if its lines took all sets
+        again = (1.0 if beyond else _AGAIN[near]) * (times.levels[near] + unseen)
         first = times.levels[self.far] + unseen if self.far > Level.L2 else again
         if self.far == Level.MEMORY:
             beneath = _BENEATH * _IN_FLIGHT / (_IN_FLIGHT + at_once)

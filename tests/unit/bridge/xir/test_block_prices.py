@@ -160,3 +160,13 @@ def test_steps_of_up_to_two_pages_through_an_a_beyond_the_second_cache_take_long
     assert of_a(8192, far) > of_a(12288, far)
     assert of_a(8192, near) == of_a(12288, near)
     assert of_a(8192, far, across=False) == of_a(12288, far, across=False)
+
+
+def test_lines_of_b_in_place_that_fill_the_second_cache_are_waited_for_again_and_again() -> None:
+    """Up to its size most of the way goes by beneath arithmetic."""
+
+    def of_b(depth: int) -> float:
+        return terms(product(800, 32, depth, b=Lines(4096))).b / depth
+
+    held = ROUND.l2_bytes // (2 * ROUND.cache_line)  # rows of two lines
+    assert of_b(held + 1) > 10 * of_b(held)
