@@ -55,7 +55,7 @@ class Stream:
         self.label = f"stream {number}"
         self._queue: CommandQueue = context.layer.queue(Worker(context.monitor, self.label), number)
         self._closed = False
-        self._plain: set[type] = set()  # kinds of commands without fences that it takes
+        self._plain: set[type] = set()  # kinds of commands without fences that it takes, while it is open
         weakref.finalize(self, self._queue.finish)
 
     def __repr__(self) -> str:
@@ -73,7 +73,7 @@ class Stream:
         TW622 signal value that does not grow, TW628 unordered use of the same bytes by another stream (validation).
         """
         if type(item) in self._plain:
-            self._enqueue_plain(cast("Command", item))
+            self._enqueue_plain(item)  # pyright: ignore[reportArgumentType]  such a kind is one of commands
         elif isinstance(item, Synchronize):
             self.synchronize()
         elif isinstance(item, CommandList):
@@ -102,8 +102,7 @@ class Stream:
         try:
             self.synchronize()
         finally:
-            self._closed = True
-            self._queue.finish()
+            self._finish()
 
     def __enter__(self) -> Self:
         return self
@@ -115,16 +114,20 @@ class Stream:
         if error is None:
             self.close()
         else:
-            self._closed = True
-            self._queue.finish()
+            self._finish()
+
+    def _finish(self) -> None:
+        self._closed = True
+        self._plain.clear()
+        self._queue.finish()
 
     def _enqueue_plain(self, command: Command) -> None:
         """As `_enqueue` of one command of a kind that was admitted before."""
-        self._require_open()
-        if command.context is not self.context:
-            self._admit(command)
-        with self.context.monitor.lock:
-            command.require_open()
+        context = self.context
+        with context.monitor.lock:
+            if not command.is_ready(context):
+                self._admit(command)
+                command.require_open()
             self._queue.submit((command,))
 
     def _enqueue(self, commands: Sequence[Command]) -> None:

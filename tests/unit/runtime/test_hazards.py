@@ -23,6 +23,10 @@ class Step:
     waits: Fence | None = None
     signals: Fence | None = None
 
+    @property
+    def fenced(self) -> bool:
+        return bool(self.waits or self.signals)
+
 
 @given(st.lists(st.tuples(st.integers(0, BYTES), st.integers(0, BYTES)), max_size=20), st.integers(0, 20))
 def test_a_range_map_is_one_number_per_byte(ranges: list[tuple[int, int]], forgotten: int) -> None:
