@@ -34,9 +34,10 @@ def synchronize() -> Synchronize:
 
 
 class Stream:
-    """An ordered line of commands with a thread of its own, which starts with the first command.
+    """An ordered line of commands with a thread of its own, which starts with the first command that needs it.
 
-    `stream << command` enqueues at once and returns the stream. Several Python threads may use one stream; a command
+    `stream << command` enqueues at once and returns the stream; a short launch that nothing is before has then run
+    already (see `inline`). Several Python threads may use one stream; a command
     list is never mixed with the commands of others. Streams run at the same time: what two of them share is ordered
     by events.
 
@@ -55,7 +56,7 @@ class Stream:
         self.label = f"stream {number}"
         self._queue: CommandQueue = context.layer.queue(Worker(context.monitor, self.label), number)
         self._closed = False
-        self._plain: set[type] = set()  # kinds of commands without fences that it takes, while it is open
+        self._plain: set[type] = set()  # kinds of commands without fences that it takes
         weakref.finalize(self, self._queue.finish)
 
     def __repr__(self) -> str:
@@ -72,7 +73,7 @@ class Stream:
         not a command, TW619 not for a stream of this tag, TW620 list already committed, TW621 wait without signal,
         TW622 signal value that does not grow, TW628 unordered use of the same bytes by another stream (validation).
         """
-        if type(item) in self._plain:
+        if type(item) in self._plain and not self._closed:
             self._enqueue_plain(item)  # pyright: ignore[reportArgumentType]  such a kind is one of commands
         elif isinstance(item, Synchronize):
             self.synchronize()
@@ -102,7 +103,8 @@ class Stream:
         try:
             self.synchronize()
         finally:
-            self._finish()
+            self._closed = True
+            self._queue.finish()
 
     def __enter__(self) -> Self:
         return self
@@ -114,12 +116,8 @@ class Stream:
         if error is None:
             self.close()
         else:
-            self._finish()
-
-    def _finish(self) -> None:
-        self._closed = True
-        self._plain.clear()
-        self._queue.finish()
+            self._closed = True
+            self._queue.finish()
 
     def _enqueue_plain(self, command: Command) -> None:
         """As `_enqueue` of one command of a kind that was admitted before."""
@@ -151,7 +149,8 @@ class Stream:
 
     def _submit(self, commands: Sequence[Command], tasks: Sequence[Task]) -> None:
         for command in commands:
-            command.require_open()
+            if not command.is_ready(self.context):
+                command.require_open()
         self._queue.submit(tasks)
 
     def _admit(self, command: Command) -> None:

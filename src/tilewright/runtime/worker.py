@@ -46,7 +46,7 @@ class CommandQueue(Protocol):
 
 
 class Worker:
-    """A queue with one daemon thread, started by the first task.
+    """A queue with one daemon thread, started by the first task that is enqueued.
 
     Tasks stay in the queue until they have ended. The thread takes as many of the first ones as lately ran in a short
     time, and runs them in one go: a call of C code that calls the next task while none fails. So a task costs little

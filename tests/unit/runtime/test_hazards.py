@@ -93,7 +93,7 @@ accesses = st.builds(
 optional_fence = st.none() | st.integers(0, FENCES - 1)
 steps = st.tuples(st.lists(accesses, max_size=2), optional_fence, optional_fence)
 command_lists = st.tuples(st.integers(1, STREAMS), st.lists(steps, min_size=1, max_size=3))
-synchronizations = st.integers(1, STREAMS)
+synchronizations = st.sampled_from([1, 2, 3, -1, -2, -3])  # two ways to say so
 
 
 @given(st.lists(command_lists | synchronizations, max_size=20))
@@ -102,8 +102,8 @@ def test_the_tracker_agrees_with_the_model(events: "list[Any]") -> None:
     fences: dict[int, Fence] = {}
     for event in events:
         if isinstance(event, int):
-            tracker.host_learns(tracker.clock(event))
-            model.host |= model.known.get(event, set())
+            tracker.host_waited(event) if event > 0 else tracker.host_learns(tracker.clock(-event))
+            model.host |= model.known.get(abs(event), set())
             continue
         stream, commands = event
         staged, given = dict(fences), list[Step]()
