@@ -89,7 +89,7 @@ def _cost(name: str, measure: Callable[[int], list[float]], limit: float, thread
 ROWS: tuple[Row, ...] = (
     _cost(f"add of {ELEMENTS}, direct call", direct_call, 1.0),
     _cost(f"add of {ELEMENTS}, two signatures in turn", _alternating, 1.0),
-    # two threads: the caller's and the stream's
+    # two threads: the caller's, and the stream's where it needs one
     _cost(f"add of {ELEMENTS}, through a stream", partial(_through_a_stream, 1000), 5.0, threads=2),
     _cost(f"add of {ELEMENTS}, through a stream, each waited for", partial(_through_a_stream, 1), 5.0, threads=2),
     _cost("launch of two empty tasks", partial(_in_parallel, "nothing"), 2.0, threads=2),

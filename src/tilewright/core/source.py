@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from sys import _getframe  # pyright: ignore[reportPrivateUsage]
-from types import CodeType
+from types import CodeType, FrameType
 from typing import cast
 
-__all__ = ["UNKNOWN", "Span", "Trace", "source_line", "span_of", "user_span", "user_trace"]
+__all__ = ["UNKNOWN", "Span", "Trace", "source_line", "call_trace", "span_of", "user_span", "user_trace"]
 
 _PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 _MAX_CALLERS = 5
@@ -85,14 +85,39 @@ def user_span() -> Span:
     return span_of(user_trace())
 
 
-def user_trace(callers: int = _MAX_CALLERS) -> Trace:
-    """What `span_of` makes the `user_span` of this moment from, with so many callers at most. The caller itself is of
-    this package.
+def user_trace() -> Trace:
+    """What `span_of` makes the `user_span` of this moment from. The caller itself is of this package."""
+    try:
+        frame = _getframe(2)
+    except ValueError:
+        return ()
+    return _walk(frame, _MAX_CALLERS)
+
+
+def call_trace() -> Trace:
+    """The same with two callers at most, for what is called a million times. A frame costs a tenth of a microsecond. So
+    does looking for the next one, which is spared where three of the user follow each other.
     """
     try:
         frame = _getframe(2)
     except ValueError:
         return ()
+    caller = frame.f_back
+    outer = None if caller is None else caller.f_back
+    if caller is None or outer is None:
+        return _walk(frame, 2)
+    first, second, third = frame.f_code, caller.f_code, outer.f_code
+    try:
+        all_known = _OWNERS[id(first)] is _OWNERS[id(second)] is _OWNERS[id(third)] is _USER
+    except KeyError:
+        all_known = False
+    if all_known:
+        return first, frame.f_lasti, second, caller.f_lasti, third, outer.f_lasti
+    return _walk(frame, 2)
+
+
+def _walk(frame: FrameType | None, callers: int) -> Trace:
+    """From this frame outwards."""
     found: list[CodeType | int] = []
     while frame is not None:
         code = frame.f_code

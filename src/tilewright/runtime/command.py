@@ -15,7 +15,7 @@ from .lifetime import Lifetime
 
 if TYPE_CHECKING:
     from .context import DeviceContext
-    from .helping import CodeCall
+    from .inline import CodeCall
 
 __all__ = ["Access", "Command", "FencedTask", "HostCallback", "Task", "host_callback"]
 
@@ -33,11 +33,13 @@ class Access(NamedTuple):
 class Task(ABC):
     """An enqueued command. Is either run or abandoned, once.
 
-    `alone`: it may block, or somebody may wait for its end; it is never run in one go with others.
+    `alone`: it may block, or somebody may wait for its end; it is never run in one go with others. `fenced`: it waits
+    or signals.
     """
 
     __slots__ = ()
     alone: bool = False
+    fenced: bool = False
     waits: Fence | None = None
     signals: Fence | None = None
 
@@ -75,7 +77,6 @@ class Command(Task):
 
     trace: Trace
     needs: ClassVar[Capability]
-    fenced: ClassVar[bool] = False
 
     @property
     def span(self) -> Span:
@@ -103,6 +104,10 @@ class Command(Task):
     @property
     def run(self) -> Callable[[], object]:
         return self.execute
+
+    def is_ready(self, context: "DeviceContext") -> bool:
+        """Whether it is of this device, and nothing that it needs is closed."""
+        return self.context is context and not any(lifetime.closed for lifetime in self.resources)
 
     def require_open(self) -> None:
         """Raises DispatchError (TW602) when a resource is closed."""
@@ -133,6 +138,7 @@ class FencedTask(Task):
     signals: Fence | None = None
     waits: Fence | None = None
     alone = True
+    fenced = True
 
     @property
     def command(self) -> Command:

@@ -9,7 +9,7 @@ one of the two accesses writes. Nothing here depends on timing: the same program
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
+from operator import attrgetter
 from typing import Protocol
 
 from tilewright.core.abi import Usage
@@ -26,8 +26,10 @@ _RECENT = 64
 
 
 class Step(Protocol):
-    """One command as the tracker sees it: waits, accesses, then signals."""
+    """One command as the tracker sees it: waits, accesses, then signals. `fenced`: it waits or signals."""
 
+    @property
+    def fenced(self) -> bool: ...
     @property
     def accesses(self) -> Sequence[Access]: ...
     @property
@@ -118,29 +120,32 @@ class _Footprint:
         return None
 
 
+@dataclass(slots=True)
+class _Use:
+    """Accesses, and the newest command that makes them."""
+
+    accesses: Sequence[Access]
+    layer: int
+
+
 class _Stream:
     """What one stream did, and what it knows of the others.
 
-    `known` is a clock, whose entry for the stream itself is `layer`'s business; it is replaced, never changed.
+    `known` is a clock, whose entry for the stream itself is `layer`'s business; it is replaced, never changed. `news`
+    says how much of what the host learned has gone into it.
     `recent` are the accesses of its latest commands, by their identity, with their newest layer: a command that comes
     again costs an entry here. The ranges are brought up to date only when another stream's commands meet them.
     """
 
-    __slots__ = ("host", "known", "layer", "number", "recent")
+    __slots__ = ("known", "layer", "news", "number", "recent")
 
     def __init__(self, number: int, layer: int) -> None:
         self.number = number
         self.layer = layer
         self.known: Clock = {}
-        self.host: Clock = {}
-        self.recent: dict[int, tuple[Sequence[Access], int]] = {}
+        self.news = 0
+        self.recent: dict[int, _Use] = {}
 
-    def hear(self, host: Clock) -> None:
-        """Takes over what the host knows, which is a new object whenever it learns."""
-        self.known = _joined(self.known, host)
-        self.host = host
-
-    @property
     def clock(self) -> Clock:
         return {**self.known, self.number: self.layer}
 
@@ -149,28 +154,55 @@ class HazardTracker:
     """The happens-before model of one device. Not thread-safe: its caller holds the device's lock."""
 
     def __init__(self) -> None:
-        self._host: Clock = {}
+        self._host: dict[int, int] = {}
+        self._news = 0  # how often the host learned something
         self._streams: dict[int, _Stream] = {}
         self._footprints: dict[int, dict[int, _Footprint]] = {}
 
     def admit(self, stream: int, steps: Sequence[Step]) -> Conflict | None:
         """Takes the next steps of a stream, or returns their first conflict and takes none."""
         mine = self._streams.get(stream) or self._enter(stream)
-        if mine.host is not self._host:
-            mine.hear(self._host)
-        conflict = self._conflict(mine, steps) if len(self._streams) > 1 else None
-        if conflict is None:
-            for step in steps:
-                self._take(mine, step)
-        return conflict
+        if len(self._streams) > 1:  # else there is nobody of whom to know anything
+            if mine.news != self._news:
+                mine.known, mine.news = _joined(mine.known, self._host), self._news
+            conflict = self._conflict(mine, steps)
+            if conflict is not None:
+                return conflict
+        for step in steps:
+            mine.layer += 1
+            accesses = step.accesses
+            use = mine.recent.get(id(accesses))
+            if use is not None:
+                use.layer = mine.layer
+            elif accesses:
+                self._record(mine, accesses)
+            if step.fenced:
+                self._pass_on(mine, step)
+        return None
 
     def clock(self, stream: int) -> Clock:
         """What is finished once everything enqueued on the stream is."""
-        return self._streams[stream].clock if stream in self._streams else {}
+        mine = self._streams.get(stream)
+        return {} if mine is None else mine.clock()
 
     def host_learns(self, clock: Clock) -> None:
         """The host waited: what `clock` says comes before all that is enqueued from now on, on any stream."""
-        self._host = _joined(self._host, clock)
+        host = self._host
+        for stream, layer in clock.items():
+            if layer > host.get(stream, 0):
+                host[stream] = layer
+                self._news += 1
+
+    def host_waited(self, stream: int) -> None:
+        """As `host_learns` of the stream's clock."""
+        mine = self._streams.get(stream)
+        if mine is None:
+            return
+        if mine.known:
+            self.host_learns(mine.known)
+        if mine.layer > self._host.get(stream, 0):
+            self._host[stream] = mine.layer
+            self._news += 1
 
     def forget_buffer(self, handle: int) -> None:
         """The buffer was destroyed."""
@@ -218,36 +250,30 @@ class HazardTracker:
                     return Conflict(index, access, other, *found)
         return None
 
-    def _take(self, mine: _Stream, step: Step) -> None:
-        mine.layer += 1
+    def _pass_on(self, mine: _Stream, step: Step) -> None:
         if step.waits is not None:
             mine.known = _joined(mine.known, step.waits.clock)
-        accesses = step.accesses
-        if accesses:
-            self._record(mine, accesses)
         if step.signals is not None:
-            step.signals.clock = mine.clock
+            step.signals.clock = mine.clock()
 
     def _record(self, mine: _Stream, accesses: Sequence[Access]) -> None:
-        key = id(accesses)
-        if key not in mine.recent:
-            if len(mine.recent) >= _RECENT:
-                self._fold(mine)
-            for access in accesses:
-                if access.usage and access.begin < access.end:
-                    self._footprints.setdefault(access.handle, {}).setdefault(mine.number, _Footprint())
-        mine.recent[key] = accesses, mine.layer
+        if len(mine.recent) >= _RECENT:
+            self._fold(mine)
+        for access in accesses:
+            if access.usage and access.begin < access.end:
+                self._footprints.setdefault(access.handle, {}).setdefault(mine.number, _Footprint())
+        mine.recent[id(accesses)] = _Use(accesses, mine.layer)
 
     def _fold(self, stream: _Stream) -> None:
         """Brings the ranges up to date, except those of buffers that were destroyed meanwhile."""
         if not stream.recent:
             return
         finished = self._host.get(stream.number, 0)
-        for accesses, layer in sorted(stream.recent.values(), key=itemgetter(1)):
-            for access in accesses:
+        for use in sorted(stream.recent.values(), key=attrgetter("layer")):
+            for access in use.accesses:
                 footprint = self._footprints.get(access.handle, {}).get(stream.number)
                 if footprint is not None and access.usage:
-                    footprint.record(access, layer, finished)
+                    footprint.record(access, use.layer, finished)
         stream.recent.clear()
 
 

@@ -80,7 +80,7 @@ class PreparedShader(Protocol):
 
     def prepare(self, addresses: Sequence[int], /) -> Callable[[], object]:
         """`launch` on arguments that begin at these addresses, as a function without arguments; as a CodeCall (see
-        `helping`) where it is that.
+        `inline`) where it is that.
 
         Called while the shader and the memory are alive, by any number of threads at once; keeps neither alive.
         """

@@ -24,7 +24,7 @@ from tilewright.numerics.scalars import as_number, packed
 from .buffer import Buffer, BufferView
 from .capability import Capability
 from .command import Access, Command
-from .helping import CodeCall, code_of
+from .inline import CodeCall, code_of
 from .lifetime import Lifetime
 
 if TYPE_CHECKING:
@@ -108,9 +108,9 @@ class DispatchCommand(Command):
     def code(self) -> CodeCall | None:
         return code_of(self.bound.launch)
 
-    def require_open(self) -> None:
-        if not self.bound.is_open():
-            Command.require_open(self)
+    def is_ready(self, context: "DeviceContext") -> bool:
+        bound = self.bound
+        return bound.context is context and bound.is_open()
 
     def describe(self) -> str:
         return f"the dispatch of {self.shader.metadata.name}"

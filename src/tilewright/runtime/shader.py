@@ -17,7 +17,7 @@ from tilewright.core.errors import (
     ToolchainError,
     UnsupportedError,
 )
-from tilewright.core.source import user_trace
+from tilewright.core.source import call_trace
 
 from .buffer import Buffer, BufferView
 from .context import DeviceContext
@@ -31,9 +31,6 @@ if TYPE_CHECKING:
 __all__ = ["RefusedShader", "Shader"]
 
 _KEPT = 8  # calls of one shader that need no second check
-
-
-_CALLERS = 2  # of a dispatch that an error shows: each costs a dispatch 0.1 µs
 
 
 class Shader:
@@ -67,11 +64,11 @@ class Shader:
         Raises the error of a falsy shader, and DispatchError: TW602 closed, TW629 to TW634, TW637 and TW638 the
         arguments; see `tilewright.runtime.invocation.checked_views`.
         """
-        trace = user_trace(_CALLERS)
+        trace = call_trace()
         # Buffers that were found open have not gone meanwhile, so what has their identity is them.
         known = self._calls.get(tuple(map(id, arguments)))
         if known is not None and known.is_open():
-            return Invocation(self, cast("tuple[Buffer, ...]", arguments), known, trace)
+            return Invocation(self, arguments, known, trace)  # pyright: ignore[reportArgumentType]  they are buffers
         views = checked_views(self, arguments)
         bound = bind(self, views)
         if self._prepares is not None and all(type(given) is Buffer for given in arguments):

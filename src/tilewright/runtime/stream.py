@@ -34,9 +34,10 @@ def synchronize() -> Synchronize:
 
 
 class Stream:
-    """An ordered line of commands with a thread of its own, which starts with the first command.
+    """An ordered line of commands with a thread of its own, which starts with the first command that needs it.
 
-    `stream << command` enqueues at once and returns the stream. Several Python threads may use one stream; a command
+    `stream << command` enqueues at once and returns the stream; a short launch that nothing is before has then run
+    already (see `inline`). Several Python threads may use one stream; a command
     list is never mixed with the commands of others. Streams run at the same time: what two of them share is ordered
     by events.
 
@@ -72,8 +73,8 @@ class Stream:
         not a command, TW619 not for a stream of this tag, TW620 list already committed, TW621 wait without signal,
         TW622 signal value that does not grow, TW628 unordered use of the same bytes by another stream (validation).
         """
-        if type(item) in self._plain:
-            self._enqueue_plain(cast("Command", item))
+        if type(item) in self._plain and not self._closed:
+            self._enqueue_plain(item)  # pyright: ignore[reportArgumentType]  such a kind is one of commands
         elif isinstance(item, Synchronize):
             self.synchronize()
         elif isinstance(item, CommandList):
@@ -120,11 +121,11 @@ class Stream:
 
     def _enqueue_plain(self, command: Command) -> None:
         """As `_enqueue` of one command of a kind that was admitted before."""
-        self._require_open()
-        if command.context is not self.context:
-            self._admit(command)
-        with self.context.monitor.lock:
-            command.require_open()
+        context = self.context
+        with context.monitor.lock:
+            if not command.is_ready(context):
+                self._admit(command)
+                command.require_open()
             self._queue.submit((command,))
 
     def _enqueue(self, commands: Sequence[Command]) -> None:
@@ -148,7 +149,8 @@ class Stream:
 
     def _submit(self, commands: Sequence[Command], tasks: Sequence[Task]) -> None:
         for command in commands:
-            command.require_open()
+            if not command.is_ready(self.context):
+                command.require_open()
         self._queue.submit(tasks)
 
     def _admit(self, command: Command) -> None:

@@ -16,7 +16,7 @@ from tilewright.core.source import user_span
 from .command import Task
 from .fence import Fence
 from .hazards import Clock, Conflict, HazardTracker
-from .helping import CheckedLaunch
+from .inline import CheckedLaunch
 from .interface import Binding, DeviceInterface, NativeBuffer
 from .lifetime import Lifetime
 from .monitor import Monitor
@@ -102,8 +102,14 @@ class ValidatedQueue:
             raise _hazard(self._stream, tasks[conflict.index], conflict)
         self._inner.submit(tasks)
 
+    def is_idle(self) -> bool:
+        return self._inner.is_idle()
+
     def synchronize(self) -> None:
         with self._monitor.lock:
+            if self._inner.is_idle():
+                self._tracker.host_waited(self._stream)
+                return
             clock = self._tracker.clock(self._stream)
         try:
             self._inner.synchronize()
@@ -197,7 +203,7 @@ def validated_launch(
     handles = frozenset(handle for handle, _, _ in ranges)
 
     def check() -> None:
-        if not handles <= living.keys():
+        if handles.difference(living):
             handle, begin, size_bytes = next(each for each in ranges if each[0] not in living)
             raise _foreign(handle, begin, begin + size_bytes, "it does not hold")
 

@@ -15,7 +15,7 @@ from tilewright.core.errors import DispatchError, TilewrightError, blame, during
 from tilewright.core.source import user_span
 
 from .command import Task
-from .helping import run_first, startable
+from .inline import run_inline
 from .monitor import Monitor
 
 __all__ = ["CommandQueue", "Worker", "refuse_blocking"]
@@ -32,6 +32,10 @@ class CommandQueue(Protocol):
         """Enqueues all or, when it raises, none. The caller holds the device's lock."""
         ...
 
+    def is_idle(self) -> bool:
+        """Whether everything is over and done with and there is no error to raise. The caller holds the lock."""
+        ...
+
     def synchronize(self) -> None:
         """Waits for what was submitted before; raises the first error since the last one that was raised."""
         ...
@@ -42,15 +46,14 @@ class CommandQueue(Protocol):
 
 
 class Worker:
-    """A queue with one daemon thread, started by the first task.
+    """A queue with one daemon thread, started by the first task that is enqueued.
 
     Tasks stay in the queue until they have ended. The thread takes as many of the first ones as lately ran in a short
     time, and runs them in one go: a call of C code that calls the next task while none fails. So a task costs little
     more than its work, and still nobody waits long for a task behind which others were taken.
 
-    Who waits, and finds the thread doing nothing, runs the first tasks itself as far as they are short machine code
-    (see `helping`): waking the thread and being woken by it takes far longer than they do. The thread was woken when
-    they came, so what remains is its own.
+    Short machine code that comes when there is nothing else to do never gets here: who submits it runs it (see
+    `inline`).
 
     After a failed task nothing runs until `synchronize` has raised its error: the tasks behind it are abandoned. At
     exit of the interpreter the thread finishes what was submitted. In a forked child the queue is empty, and if that
@@ -67,7 +70,6 @@ class Worker:
         self._finishing = False
         self._submitted = 0
         self._ending = 0  # tasks that have left the queue, and that nobody knows of yet
-        self._ticket: list[None] = []
         self._failure: TilewrightError | None = None
         self._start_waits()
         monitor.enlist(self)
@@ -79,6 +81,8 @@ class Worker:
         self._waiting: list[tuple[int, threading.Lock]] = []
 
     def submit(self, tasks: Sequence[Task], /) -> None:
+        if not self._queue and self._failure is None and run_inline(tasks):
+            return
         if self._thread is None:
             self._start()
         if self._asleep:
@@ -87,12 +91,14 @@ class Worker:
         self._submitted += count  # an interrupt comes after a call, so not between this and the next line
         self._queue.extend(tasks)
 
+    def is_idle(self) -> bool:
+        return not self._queue and not self._ending and self._failure is None
+
     def synchronize(self) -> None:
         with self._monitor.lock:
+            if self.is_idle():
+                return
             target = self._submitted
-        while self._help(target):
-            if self._monitor.leaving:
-                self._monitor.settle()
         self._wait(target)
         if self._failure is None:
             return
@@ -119,25 +125,6 @@ class Worker:
                 self._waiting = [(end, other) for end, other in self._waiting if other is not bell]
             raise
 
-    def _help(self, target: int) -> bool:
-        """Runs some of the first tasks up to `target`, on the thread that waits for them, if the queue's own does
-        nothing. Whether it did.
-        """
-        with self._monitor.lock:
-            if self._running.tasks or self._ending or self._waiting or self._failure is not None:
-                return False
-            if self._ended >= target:
-                return False
-            ticket = self._take_ticket()
-            tasks, codes = startable(self._queue, min(target - self._ended, _MOST))
-            return bool(tasks) and run_first(self._queue, codes, ticket)
-
-    def _take_ticket(self) -> list[None]:
-        """Who holds the last one may change the front of the queue; those before are worth nothing any more."""
-        self._ticket.clear()
-        self._ticket = [None]
-        return self._ticket
-
     def finish(self) -> None:
         with self._monitor.lock:
             self._finishing = True
@@ -160,7 +147,6 @@ class Worker:
         self._running = _Batch(())
         self._queue.clear()
         self._ending = 0
-        self._take_ticket()
         self._thread = None
         self._start_waits()
         if not lost:
@@ -178,7 +164,7 @@ class Worker:
         return list(self._queue)[self._running.ended :]
 
     def _start(self) -> None:
-        thread = StreamThread(target=self._work, name=f"tilewright {self._label}", daemon=True)
+        thread = threading.Thread(target=self._work, name=f"tilewright {self._label}", daemon=True)
         thread.start()
         self._thread = thread
         atexit.register(self.drain)
@@ -188,6 +174,7 @@ class Worker:
         self._bell.release()
 
     def _work(self) -> None:
+        _HERE.of_stream = True
         while batch := self._next():
             self._run(batch)
             self._end(batch)
@@ -201,7 +188,6 @@ class Worker:
         while True:
             with self._monitor.lock:
                 if self._queue:
-                    self._take_ticket()
                     self._running = _Batch(_in_one_go(self._queue, self._most))
                     return self._running
                 if self._finishing:
@@ -321,11 +307,16 @@ def _bell() -> threading.Lock:
     return lock
 
 
-class StreamThread(threading.Thread):
-    """A thread that must not wait for streams."""
+class _Here(threading.local):
+    """Whether this thread is one of a stream, which must not wait for streams."""
+
+    of_stream = False
+
+
+_HERE = _Here()
 
 
 def refuse_blocking(what: str) -> None:
     """Raises DispatchError (TW626) on a stream's own thread."""
-    if isinstance(threading.current_thread(), StreamThread):
+    if _HERE.of_stream:
         raise DispatchError(BLOCKING_CALLBACK.at(user_span(), what=what))

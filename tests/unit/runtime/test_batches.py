@@ -174,7 +174,7 @@ def test_a_thread_that_cannot_start_leaves_nothing_enqueued(monkeypatch: pytest.
     monitor, seen = Monitor(), list[int]()
     worker = Worker(monitor, "stream 1")
     with monkeypatch.context() as patch:
-        patch.setattr("tilewright.runtime.worker.StreamThread.start", _refuse)
+        patch.setattr("threading.Thread.start", _refuse)
         with pytest.raises(RuntimeError), monitor.lock:
             worker.submit([calling(lambda: seen.append(1))])
     with monitor.lock:

@@ -23,6 +23,10 @@ class Step:
     waits: Fence | None = None
     signals: Fence | None = None
 
+    @property
+    def fenced(self) -> bool:
+        return bool(self.waits or self.signals)
+
 
 @given(st.lists(st.tuples(st.integers(0, BYTES), st.integers(0, BYTES)), max_size=20), st.integers(0, 20))
 def test_a_range_map_is_one_number_per_byte(ranges: list[tuple[int, int]], forgotten: int) -> None:
@@ -89,7 +93,7 @@ accesses = st.builds(
 optional_fence = st.none() | st.integers(0, FENCES - 1)
 steps = st.tuples(st.lists(accesses, max_size=2), optional_fence, optional_fence)
 command_lists = st.tuples(st.integers(1, STREAMS), st.lists(steps, min_size=1, max_size=3))
-synchronizations = st.integers(1, STREAMS)
+synchronizations = st.sampled_from([1, 2, 3, -1, -2, -3])  # two ways to say so
 
 
 @given(st.lists(command_lists | synchronizations, max_size=20))
@@ -98,8 +102,8 @@ def test_the_tracker_agrees_with_the_model(events: "list[Any]") -> None:
     fences: dict[int, Fence] = {}
     for event in events:
         if isinstance(event, int):
-            tracker.host_learns(tracker.clock(event))
-            model.host |= model.known.get(event, set())
+            tracker.host_waited(event) if event > 0 else tracker.host_learns(tracker.clock(-event))
+            model.host |= model.known.get(abs(event), set())
             continue
         stream, commands = event
         staged, given = dict(fences), list[Step]()

@@ -16,7 +16,7 @@ from tilewright.backends.simd.pool_state import GENTLY
 from tilewright.backends.simd.scratch import ARENA
 from tilewright.core.abi import KernelMetadata, Report
 from tilewright.core.locks import ChildLock
-from tilewright.runtime.helping import CodeCall
+from tilewright.runtime.inline import CodeCall
 from tilewright.runtime.interface import Binding
 
 __all__ = ["DirectCode", "SIMDShader"]
@@ -115,7 +115,8 @@ class _Code:
         self.address = self._library.address(LAUNCH)
         # What is too short to wake workers for is shorter than handing the interpreter's lock to another thread, too.
         self._call: type[partial[object]] = partial if compiled.wakes else CodeCall
-        self._entry = (ctypes.CFUNCTYPE if compiled.wakes else ctypes.PYFUNCTYPE)(None, ctypes.c_void_p)(self.address)
+        # Its argument, a reference to a block, has no declared type: checking that takes as long as the call.
+        self._entry = (ctypes.CFUNCTYPE if compiled.wakes else ctypes.PYFUNCTYPE)(None)(self.address)
         self.threads = threads = min(compiled.threads, pool.threads, max(1, compiled.tasks))
         self._buffers = len(compiled.argument_order)
         self._in_order = _picker(compiled.argument_order)
@@ -128,14 +129,14 @@ class _Code:
         block.words[:count] = self._in_order(addresses)
         if self.scratch_bytes:
             block.words[count] = ARENA.reserve(self.scratch_bytes)
-        self._entry(block.address)
+        self._entry(block.reference)
 
     def prepare(self, addresses: Sequence[int]) -> Callable[[], object]:
         if self.scratch_bytes:
             return partial(self.run, tuple(addresses))
         block = self._blocks.make()
         block[: self._buffers] = self._in_order(addresses)
-        return self._call(self._entry, block)
+        return self._call(self._entry, ctypes.byref(block))
 
     def close(self) -> None:
         self._library.close()
@@ -158,4 +159,4 @@ class _Blocks(threading.local):
     def __init__(self, make: Callable[[], Any]) -> None:
         self.make = make
         self.words = make()
-        self.address = ctypes.addressof(self.words)
+        self.reference = ctypes.byref(self.words)

@@ -16,8 +16,8 @@ from tilewright.backends.simd.shader import SIMDShader
 from tilewright.core import dtypes
 from tilewright.core.abi import KernelArgument, KernelMetadata, Usage
 from tilewright.core.dtypes import DType
-from tilewright.runtime.helping import CodeCall
 from tilewright.runtime.hostmemory import HostMemory
+from tilewright.runtime.inline import CodeCall
 from tilewright.runtime.interface import Binding
 
 
