@@ -13,7 +13,7 @@ from tilewright.bridge.xir.options import CostModel
 from tilewright.core.machine import Level, Machine, Timings
 from tilewright.ir.ops import elementwise
 
-__all__ = ["EXPENSIVE", "Basis", "Prices", "machine_prices", "operation_price", "specification_prices"]
+__all__ = ["DIVISIONS", "EXPENSIVE", "Basis", "Prices", "machine_prices", "operation_price", "specification_prices"]
 
 DIVISIONS: tuple[type[Operation], ...] = (elementwise.DivOp, elementwise.SqrtOp, elementwise.RsqrtOp)
 EXPENSIVE: tuple[type[Operation], ...] = (

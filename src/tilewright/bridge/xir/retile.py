@@ -12,6 +12,7 @@ from xdsl.ir import Operation
 from tilewright.analysis.limits import extent_of
 from tilewright.bridge.xir.admission import admit
 from tilewright.bridge.xir.options import Program, XirOptions
+from tilewright.bridge.xir.prices import DIVISIONS, EXPENSIVE
 from tilewright.bridge.xir.squares import dims_across
 from tilewright.core.abi import Usage
 from tilewright.core.machine import Machine
@@ -160,15 +161,30 @@ def _runs_along(root: regions.ParallelOp, dim: DimAttr) -> bool:
 
 def _rows_at_once(root: regions.ParallelOp, dim: DimAttr, parts: int, machine: Machine) -> int:
     """Rows whose elements stay in the first cache from one pass over them to the next, in so many parts at least; all
-    when there are few.
+    when there are few, and one where they come from afar.
     """
     extent = extent_of(root, dim)
     accesses = _accesses_over(root, dim)
     row = sum(space.volume // extent * dtype_of(view.element).itemsize for space, view in accesses)
     if row * extent <= machine.l2_bytes // 8:
         return extent
+    if row * extent * root.space.volume > machine.l2_bytes and _waits_for_memory(root):
+        return 1
     most = max(1, min(machine.l1_bytes // 2 // row, _ROWS_AT_ONCE, -(-extent // parts)))
     return next((size for size in range(most, most // 2, -1) if extent % size == 0), most)
+
+
+def _waits_for_memory(root: regions.ParallelOp) -> bool:
+    """Whether rows are passed over with plain arithmetic. Lines are then fetched ahead best where one row follows the
+    other; functions take longer than memory, and several rows hide how long one of them takes. Scans and loops may
+    have lanes across the rows.
+    """
+    for op in root.walk():
+        if isinstance(op, tiles.ScanOp) or (isinstance(op, EXPENSIVE) and not isinstance(op, DIVISIONS)):
+            return False
+        if isinstance(op, regions.CarryingOp) and not isinstance(op.parent_op(), tiles.MapOp):
+            return False
+    return True
 
 
 def _accesses_over(root: regions.ParallelOp, dim: DimAttr) -> list[tuple[SpaceAttr, ViewType]]:
