@@ -5,7 +5,7 @@ arguments lie where they lie. With the loads of several vectors before their sto
 and the loop turns less often. Only timing depends on the choice.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from tilewright.bridge.xir.options import Use
@@ -16,7 +16,7 @@ from tilewright.bridge.xir.squares import inlined
 from tilewright.ir.ops import tiles
 from tilewright.ir.ops.access import LoadOp, StoreOp
 from tilewright.ir.ops.regions import RegionOp
-from tilewright.ir.types import space_of
+from tilewright.ir.types import DimAttr, space_of
 
 __all__ = ["abreast"]
 
@@ -25,7 +25,10 @@ _OPERATIONS = 64  # of a loop body, so that it stays quick to compile
 
 
 def abreast(
-    placement: Placement, nests: Mapping[int, NestPlan], joined: Mapping[int, tuple[int, ...]]
+    placement: Placement,
+    nests: Mapping[int, NestPlan],
+    joined: Mapping[int, tuple[int, ...]],
+    partial: Collection[int],
 ) -> dict[int, NestPlan]:
     """The nests, those of stores with how many vectors they compute at once; stores of one loop alike."""
     found = dict(nests)
@@ -38,9 +41,10 @@ def abreast(
         stores = [op for op in group if isinstance(op, StoreOp)]
         if last not in elsewhere and len(stores) == len(group):
             copies = _copies(placement, stores, nests[last])
+            rows = _rows(placement, stores, nests[last], copies, partial)
             for op in stores:
                 position = placement.structure.position[op]
-                found[position] = replace(nests[position], copies=copies)
+                found[position] = replace(nests[position], copies=copies if rows == 1 else max(1, 8//rows), rows=rows)
     return found
 
 
@@ -60,6 +64,23 @@ def _copies(placement: Placement, stores: list[StoreOp], nest: NestPlan) -> int:
     vectors = extents[nest.lane] // nest.width
     code = sum(sum(1 for _ in op.walk()) for op in computed) + len(stores)
     return max(1, min(_VECTORS // len(stores), vectors // 2, _OPERATIONS // code))
+
+
+def _rows(placement: Placement, stores: list[StoreOp], nest: NestPlan, copies: int, partial: Collection[int]) -> int:
+    """How many rows at once: where they share what they read, it is read once."""
+    if copies == 1 or len(nest.axes) < 2 or nest.merged or nest.streaming:
+        return 1
+    rows = DimAttr.of(nest.axes[-2])
+    extents = {axis.dim.number: axis.extent for axis in space_of(stores[-1].value).axes}
+    extent = extents[rows.number]
+    if rows.number in partial:
+        return 1
+    computed = {op for store in stores for op in inlined(placement, store, set())}
+    shared = [op for op in computed if isinstance(op, LoadOp) and (space_of(op.result).extent_of(rows) or 1) == 1
+              and (space_of(op.result).extent_of(DimAttr.of(nest.lane or 0)) or 1) > 1]
+    if not shared:
+        return 1
+    return next(size for size in (4, 2, 1) if extent % size == 0)
 
 
 def _waits(placement: Placement, computed: set) -> bool:

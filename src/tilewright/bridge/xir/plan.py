@@ -257,7 +257,8 @@ def _decide(space: _Space, lanes: Program | Element) -> _Choice:
     nests = with_streams(layouts, space.root, planned)
     fused = fused_producers(placement, nests)
     joined = joined_stores(placement, nests)
-    nests = abreast(placement, nests, joined)
+    partial = dict(_limit_plans(space, limits))
+    nests = abreast(placement, nests, joined, partial)
     storages = {**layouts.storages, **_stages(space, layouts, staged)}
     scratch = sum(_bytes(item.dtype, item.size * (width if program else 1)) for item in storages.values())
     numbers = space.structure.numbers
@@ -268,7 +269,7 @@ def _decide(space: _Space, lanes: Program | Element) -> _Choice:
         fused=fused,
         joined=joined,
         contracts={space.structure.position[op]: item for op, item in placement.contracts.items()},
-        limits=dict(_limit_plans(space, limits)),
+        limits=partial,
         staged=staged,
         disjoint=frozenset(placement.disjoint),
         scratch_bytes=scratch,

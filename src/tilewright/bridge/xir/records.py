@@ -161,6 +161,7 @@ class NestPlan:
     caching: Caching | None = None
     store_prices: StorePrices | None = None
     copies: int = 1
+    rows: int = 1
     across: int | None = None
     turned: tuple[TurnedRead, ...] = ()
     refused: Unturned | None = None

@@ -61,25 +61,36 @@ class _Loops:
         if nest.across is not None and place == len(nest.axes) - 2:
             run_squares(cx, nest, self.extents, at, lambda point: _run(self.body, [point]))
         elif dim == nest.lane:
-            self._over_lanes(place, at)
+            self._over_lanes(place, [at])
+        elif nest.rows > 1 and place == len(nest.axes) - 2:
+            self._over_rows(place, at)
         elif dim in nest.merged or self.extents[dim] == 1:
             self.over(place + 1, {**at, dim: cx.math.const(0)})
         else:
             with cx.loop(0, cx.bound_of(dim, self.extents[dim])) as loop:
                 self.over(place + 1, {**at, dim: Coord(loop.index)})
 
-    def _over_lanes(self, place: int, at: dict[int, Coord]) -> None:
+    def _over_rows(self, place: int, at: dict[int, Coord]) -> None:
+        """Groups of rows, which the plan has found to be whole."""
+        cx, rows, dim = self.cx, self.nest.rows, self.nest.axes[place]
+        with cx.loop(0, self.extents[dim], rows) as loop:
+            starts = [cx.builder.add(loop.index, row) for row in range(rows)]
+            self._over_lanes(place + 1, [{**at, dim: Coord(start)} for start in starts])
+
+    def _over_lanes(self, place: int, rows: Sequence[dict[int, Coord]]) -> None:
+        """The lanes of some rows side by side; what follows, if anything does, is of one row."""
+        at = rows[0]
         cx, nest, dim = self.cx, self.nest, self.nest.axes[place]
         first, *others = (*nest.merged, dim)
         bound = cx.builder.mul(cx.bound_of(first, self.extents[first]), prod(self.extents[each] for each in others))
         known = known_int(bound)
 
         def inner(start: SSAValue, count: int = 1) -> None:
-            if count == 1:
+            if count == len(rows) == 1:
                 self.over(place + 1, {**at, dim: Coord(start, 1)})
                 return
-            starts = (cx.builder.add(start, copy * nest.width) for copy in range(count))
-            _run(self.body, [{**at, dim: Coord(each, 1)} for each in starts])
+            starts = [Coord(cx.builder.add(start, copy * nest.width), 1) for copy in range(count)]
+            _run(self.body, [{**row, dim: each} for each in starts for row in rows])
 
         if self.lead is not None:
             _led_lane_loop(cx, nest, bound, self.lead({**at, dim: cx.math.const(0)}), inner)
