@@ -8,6 +8,7 @@ and the loop turns less often. Only timing depends on the choice.
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
+from tilewright.analysis.folds import ClosedFold, closed_fold_of
 from tilewright.bridge.xir.options import Use
 from tilewright.bridge.xir.placement import Placement
 from tilewright.bridge.xir.prices import DIVISIONS, EXPENSIVE
@@ -35,6 +36,10 @@ def abreast(
     if placement.options.abreast is Use.NEVER:
         return found
     operations = {position: op for op, position in placement.structure.position.items()}
+    for position, nest in nests.items():
+        op = operations[position]
+        if nest.fold and isinstance(op, tiles.MapOp):
+            found[position] = replace(nest, rows=_fold_rows(placement, op, nest, partial))
     elsewhere = {other for others in joined.values() for other in others}
     for last in nests:
         group = [operations[each] for each in (*joined.get(last, ()), last)]
@@ -81,6 +86,21 @@ def _rows(placement: Placement, stores: list[StoreOp], nest: NestPlan, copies: i
     if not shared:
         return 1
     return next(size for size in (4, 2, 1) if extent % size == 0)
+
+
+def _fold_rows(placement: Placement, op: tiles.MapOp, nest: NestPlan, partial: Collection[int]) -> int:
+    if not op.space.rank or op.space.axes[-1].dim.number in partial:
+        return 1
+    fold = closed_fold_of(op)
+    assert isinstance(fold, ClosedFold)
+    computed = inlined(placement, op, set())
+    if _waits(placement, {*computed, op}):
+        return 1
+    masks = 2 if fold.merge in ("max", "min") else 1
+    code = sum(sum(1 for _ in each.walk()) for each in computed) + sum(1 for _ in fold.reduce.body.block.ops)
+    partials = placement.options.fold_partials
+    most = min(placement.machine.vector_registers // (2 * partials * masks), 160 // (partials * code))
+    return next((size for size in (4, 2) if size <= most and op.space.axes[-1].extent % size == 0), 1)
 
 
 def _waits(placement: Placement, computed: set) -> bool:

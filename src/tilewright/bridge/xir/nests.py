@@ -66,9 +66,17 @@ def _computing_nest(layouts: Layouts, op: Operation) -> NestPlan | None:
         case tiles.MmaOp() if _kept(layouts, op.result):
             return nest_plan(layouts, "accumulator", [op.result], space_of(op.result))
         case elementwise.ElementwiseOp() | LoadOp() | MemoryLoadOp() | tiles.ConstantOp() if _kept(layouts, op.result):
-            return nest_plan(layouts, op.name.removeprefix("tile."), [op.result], space_of(op.result))
+            return _narrow(layouts, nest_plan(layouts, op.name.removeprefix("tile."), [op.result], space_of(op.result)), space_of(op.result))
         case _:
             return None
+
+
+def _narrow(layouts: Layouts, nest: NestPlan, space: SpaceAttr) -> NestPlan:
+    """The nest with no more lanes than the next power of two."""
+    if layouts.choice.width or nest.lane is None or nest.across is not None:
+        return nest
+    extent = next(axis.extent for axis in space.axes if axis.dim.number == nest.lane)
+    return replace(nest, width=min(nest.width, 1 << (extent - 1).bit_length()))
 
 
 def _kept(layouts: Layouts, value: SSAValue) -> bool:
