@@ -248,8 +248,8 @@ def _wake(module: Module, *, steers: bool) -> None:
 
 
 def _miss(module: Module) -> None:
-    """A gentle launch misses workers. After many of them, which together lost more than waking takes, it wakes them too:
-    while launches follow each other, workers stay awake.
+    """A gentle launch misses workers. After many of them, which together lost more than waking takes, it wakes them,
+    and while launches follow each other they stay awake.
     """
     f = module.function("miss", [Parameter("needed", I64), Parameter("sleeping", I64)], linkage=INTERNAL)
     needed, sleeping = f.arguments

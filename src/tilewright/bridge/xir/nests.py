@@ -66,7 +66,11 @@ def _computing_nest(layouts: Layouts, op: Operation) -> NestPlan | None:
         case tiles.MmaOp() if _kept(layouts, op.result):
             return nest_plan(layouts, "accumulator", [op.result], space_of(op.result))
         case elementwise.ElementwiseOp() | LoadOp() | MemoryLoadOp() | tiles.ConstantOp() if _kept(layouts, op.result):
-            return _narrow(layouts, nest_plan(layouts, op.name.removeprefix("tile."), [op.result], space_of(op.result)), space_of(op.result))
+            return _narrow(
+                layouts,
+                nest_plan(layouts, op.name.removeprefix("tile."), [op.result], space_of(op.result)),
+                space_of(op.result),
+            )
         case _:
             return None
 

@@ -12,7 +12,7 @@ from xdsl.ir import Operation
 from tilewright.analysis.limits import extent_of
 from tilewright.bridge.xir.admission import admit
 from tilewright.bridge.xir.options import Program, XirOptions
-from tilewright.bridge.xir.prices import DIVISIONS, EXPENSIVE
+from tilewright.bridge.xir.prices import is_function
 from tilewright.bridge.xir.squares import dims_across
 from tilewright.core.abi import Usage
 from tilewright.core.machine import Machine
@@ -180,7 +180,7 @@ def _waits_for_memory(root: regions.ParallelOp) -> bool:
     have lanes across the rows.
     """
     for op in root.walk():
-        if isinstance(op, tiles.ScanOp) or (isinstance(op, EXPENSIVE) and not isinstance(op, DIVISIONS)):
+        if isinstance(op, tiles.ScanOp) or is_function(op):
             return False
         if isinstance(op, regions.CarryingOp) and not isinstance(op.parent_op(), tiles.MapOp):
             return False
