@@ -18,7 +18,7 @@ from xdsl.ir import Operation, SSAValue
 from tilewright.analysis.folds import ClosedFold, closed_fold_of
 from tilewright.bridge.xir.layout import Layouts
 from tilewright.bridge.xir.options import Use
-from tilewright.bridge.xir.prices import is_function
+from tilewright.bridge.xir.prices import EXPENSIVE, is_function
 from tilewright.bridge.xir.records import NestPlan
 from tilewright.bridge.xir.squares import inlined
 from tilewright.ir.ops.access import LoadOp, StoreOp
@@ -41,8 +41,8 @@ def abreast(
     joined: Mapping[int, tuple[int, ...]],
     partial: Collection[int],
 ) -> dict[int, NestPlan]:
-    """The nests, with how many vectors and rows are computed at once; stores of one loop alike. `fused` and `joined` are
-    those of the plan; dimensions in `partial` may end early.
+    """The nests, with how many vectors and rows are computed at once; stores of one loop alike. `fused` and `joined`
+    are those of the plan; dimensions in `partial` may end early.
     """
     if layouts.choice.program or layouts.placement.options.abreast is Use.NEVER:
         return dict(nests)
@@ -100,7 +100,9 @@ class _Abreast:
             return False
         if not self._reads(stores, computed):
             return False
-        return self._is_forced() or not any(map(is_function, computed))
+        lane = {self.nests[self.layouts.placement.structure.position[stores[-1]]].lane or 0}
+        slow = (op for op in computed if isinstance(op, EXPENSIVE) and _moves(op.results[0], lane))
+        return self._is_forced() or not any(slow)
 
     def _rows(self, stores: list[StoreOp], nest: NestPlan) -> int:
         """How many rows there may be at once."""
@@ -131,9 +133,11 @@ class _Abreast:
         computed = {each for other in inside for each in (other, *inlined(placement, other, set()))} - {op}
         if not self._is_forced() and any(is_function(inner) for each in (op, *computed) for inner in each.walk()):
             return nest
-        partials = placement.options.fold_partials * (2 if fold.merge in ("max", "min") else 1)
+        if fold.merge in ("max", "min") and not self._is_forced():
+            return nest  # each partial has a mask of NaNs, and there are few registers for masks
         code = _size(computed) + sum(1 for _ in fold.reduce.body.block.ops)
-        most = min(self.layouts.machine.vector_registers // (2 * partials), _OPERATIONS // code)
+        room = self.layouts.machine.vector_registers // (2 * placement.options.fold_partials)
+        most = _FOLDED_ROWS[0] if self._is_forced() else min(room, _OPERATIONS // code)
         return replace(nest, rows=next((n for n in _FOLDED_ROWS if n <= most and last.extent % n == 0), 1))
 
     def _lie_together(self, op: MapOp, last: AxisAttr) -> bool:
