@@ -12,6 +12,7 @@ Only timing depends on either choice: every element is computed as before.
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
@@ -79,7 +80,7 @@ class _Abreast:
         computed = self._computed(stores)
         if not self._is_plain(nest) or not self._waits_for_loads(stores, computed):
             return own
-        vectors = _extent(stores[-1], nest.lane) // nest.width
+        vectors = prod(_extent(stores[-1], dim) for dim in (*nest.merged, nest.lane)) // nest.width
         room = _OPERATIONS // (_size(computed) + len(stores))
         copies = max(1, min(_VECTORS // len(stores), vectors // 2, room))
         reads = self._reads(stores, computed)

@@ -125,7 +125,8 @@ def _wanted(root: regions.ParallelOp, dims: list[DimAttr], threads: int, machine
         size = _block_of(root, dims, dim, threads, machine)
         size = max(size, _ACROSS_BLOCK) if dim in across else size
         if extent_of(root, dim) > size:
-            yield StripAxis(dim.number, size)
+            afar = size == 1 and dim == dims[-1] and _come_from_afar(root, dim, machine)
+            yield StripAxis(dim.number, size, ", since rows come from afar" if afar else "")
 
 
 def _block_of(root: regions.ParallelOp, dims: list[DimAttr], dim: DimAttr, threads: int, machine: Machine) -> int:
@@ -164,21 +165,29 @@ def _rows_at_once(root: regions.ParallelOp, dim: DimAttr, parts: int, machine: M
     when there are few, and one where they come from afar.
     """
     extent = extent_of(root, dim)
-    accesses = _accesses_over(root, dim)
-    row = sum(space.volume // extent * dtype_of(view.element).itemsize for space, view in accesses)
+    row = _bytes_of_rows(root, dim) // extent
     if row * extent <= machine.l2_bytes // 8:
         return extent
-    if row * extent * root.space.volume > machine.l2_bytes and _waits_for_memory(root):
+    if _come_from_afar(root, dim, machine):
         return 1
     most = max(1, min(machine.l1_bytes // 2 // row, _ROWS_AT_ONCE, -(-extent // parts)))
     return next((size for size in range(most, most // 2, -1) if extent % size == 0), most)
 
 
-def _waits_for_memory(root: regions.ParallelOp) -> bool:
-    """Whether rows are passed over with plain arithmetic. Lines are then fetched ahead best where one row follows the
-    other; functions take longer than memory, and several rows hide how long one of them takes. Scans and loops may
-    have lanes across the rows.
+def _bytes_of_rows(root: regions.ParallelOp, dim: DimAttr) -> int:
+    """What all rows of a program read and write."""
+    accesses = _accesses_over(root, dim)
+    return sum(space.volume * dtype_of(view.element).itemsize for space, view in accesses)
+
+
+def _come_from_afar(root: regions.ParallelOp, dim: DimAttr, machine: Machine) -> bool:
+    """Whether rows lie beyond the second cache and are passed over with plain arithmetic.
+
+    Lines are then fetched ahead best where one row follows the other. Functions take longer than memory, and several
+    rows hide how long one of them takes; scans and loops may have lanes across the rows.
     """
+    if _bytes_of_rows(root, dim) * root.space.volume <= machine.l2_bytes:
+        return False
     for op in root.walk():
         if isinstance(op, tiles.ScanOp) or is_function(op):
             return False
