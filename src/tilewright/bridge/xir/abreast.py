@@ -1,13 +1,8 @@
-"""Which nests compute several neighbouring vectors, or several rows, side by side.
+"""Which stores compute several neighbouring vectors, or those of two rows, before they write any of them.
 
-Stores: a load waits for a store before it whose address has the same place in its page, although it reads something
-else, and arguments lie where they lie. With the loads of several vectors before their stores that happens once for all
-of them. Rows that are multiplied by the same vector read it once together.
-
-Folds: the last additions of a row wait for each other, and those of several rows go on at once. Their sums are stored
-as one vector, since whoever loads several would wait for stores of single ones.
-
-Only timing depends on either choice: every element is computed as before.
+A load waits for a store before it whose address has the same place in its page, although it reads something else, and
+arguments lie where they lie. With the loads of several vectors before their stores that happens once for all of them.
+Rows that read the same vector, such as a weight, read it once together. Only timing depends on the choice.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -16,45 +11,41 @@ from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
-from tilewright.analysis.folds import ClosedFold, closed_fold_of
 from tilewright.bridge.xir.layout import Layouts
 from tilewright.bridge.xir.options import Use
-from tilewright.bridge.xir.prices import EXPENSIVE, is_function
+from tilewright.bridge.xir.prices import EXPENSIVE
 from tilewright.bridge.xir.records import NestPlan
 from tilewright.bridge.xir.squares import inlined
 from tilewright.ir.ops.access import LoadOp, StoreOp
 from tilewright.ir.ops.regions import RegionOp
-from tilewright.ir.ops.tiles import MapOp
-from tilewright.ir.types import AxisAttr, DimAttr, is_tile, space_of
+from tilewright.ir.types import DimAttr, is_tile, space_of
 
 __all__ = ["abreast"]
 
 _VECTORS = 4  # of all stores of a loop, in each row
-_STORED_ROWS = 2  # on Zen 4 four rows were as fast, and slower where their stores and loads look alike
-_FOLDED_ROWS = (4, 2)
-_OPERATIONS = 128  # of a loop body, so that it stays quick to compile
+_ROWS = 2
+_TURNS = 16
+_OPERATIONS = 64  # of a loop body, so that it stays quick to compile
 
 
 def abreast(
     layouts: Layouts,
     nests: Mapping[int, NestPlan],
-    fused: Mapping[int, int],
     joined: Mapping[int, tuple[int, ...]],
     partial: Collection[int],
 ) -> dict[int, NestPlan]:
-    """The nests, with how many vectors and rows are computed at once; stores of one loop alike. `fused` and `joined`
-    are those of the plan; dimensions in `partial` may end early.
+    """The nests, with how many vectors and rows are computed at once; stores of one loop (`joined`) alike. Dimensions
+    in `partial` may end early.
     """
     if layouts.choice.program or layouts.placement.options.abreast is Use.NEVER:
         return dict(nests)
-    return _Abreast(layouts, nests, fused, joined, partial).decided()
+    return _Abreast(layouts, nests, joined, partial).decided()
 
 
 @dataclass(frozen=True)
 class _Abreast:
     layouts: Layouts
     nests: Mapping[int, NestPlan]
-    fused: Mapping[int, int]
     joined: Mapping[int, tuple[int, ...]]
     partial: Collection[int]
 
@@ -69,11 +60,7 @@ class _Abreast:
                 stores = [each for place in group if isinstance(each := operations[place], StoreOp)]
                 for place in group:
                     found[place] = self._stored(stores, nest, self.nests[place])
-            elif isinstance(op, MapOp) and nest.fold:
-                found[last] = self._folded(op, nest)
         return found
-
-    # ---- stores
 
     def _stored(self, stores: list[StoreOp], nest: NestPlan, own: NestPlan) -> NestPlan:
         """A store's own nest, with what the loop of all of them, of which `nest` is the last, computes at once."""
@@ -81,15 +68,15 @@ class _Abreast:
         if not self._is_plain(nest) or not self._waits_for_loads(stores, computed):
             return own
         vectors = prod(_extent(stores[-1], dim) for dim in (*nest.merged, nest.lane)) // nest.width
-        room = _OPERATIONS // (_size(computed) + len(stores))
-        copies = max(1, min(_VECTORS // len(stores), vectors // 2, room))
+        copies = max(1, min(_VECTORS // len(stores), vectors // 2, _OPERATIONS // (_size(computed) + len(stores))))
         reads = self._reads(stores, computed)
-        rows = min(self._rows(stores, nest), max(1, room // copies))
         apart = [value for value in reads if not _moves(value, nest.axes[-2:-1])]
-        if rows == 1 or not apart:
+        if copies == 1 or not apart or not self._are_whole(stores, nest):
             return replace(own, copies=copies)
-        alone, together = len(reads), len(reads) - len(apart) * (rows - 1) / rows
-        return replace(own, copies=copies, rows=rows, reads=(alone, together))
+        turns = _extent(stores[-1], nest.axes[-2]) // _ROWS * vectors // copies
+        copies = copies if turns >= _TURNS else copies // 2  # twice the code is for longer loops
+        together = len(reads) - len(apart) * (_ROWS - 1) / _ROWS
+        return replace(own, copies=copies, rows=_ROWS, reads=(len(reads), together))
 
     def _is_plain(self, nest: NestPlan) -> bool:
         """Whether lanes are the innermost loop, in vectors that lie as they are computed."""
@@ -105,11 +92,11 @@ class _Abreast:
         slow = (op for op in computed if isinstance(op, EXPENSIVE) and _moves(op.results[0], lane))
         return self._is_forced() or not any(slow)
 
-    def _rows(self, stores: list[StoreOp], nest: NestPlan) -> int:
-        """How many rows there may be at once."""
+    def _are_whole(self, stores: list[StoreOp], nest: NestPlan) -> bool:
+        """Whether rows always come in groups, each from its beginning to its end."""
         if len(nest.axes) < 2 or nest.merged or nest.streaming or nest.axes[-2] in self.partial:
-            return 1
-        return _STORED_ROWS if _extent(stores[-1], nest.axes[-2]) % _STORED_ROWS == 0 else 1
+            return False
+        return _extent(stores[-1], nest.axes[-2]) % _ROWS == 0
 
     def _computed(self, stores: list[StoreOp]) -> set[Operation]:
         return {op for store in stores for op in inlined(self.layouts.placement, store, set())}
@@ -121,30 +108,6 @@ class _Abreast:
         loaded = {value for value in used if isinstance(value.owner, LoadOp) or not placement.is_inline(value)}
         lane = {self.nests[placement.structure.position[stores[-1]]].lane or 0}
         return {value for value in loaded if _moves(value, lane)}
-
-    # ---- folds
-
-    def _folded(self, op: MapOp, nest: NestPlan) -> NestPlan:
-        """The nest of a fold with as many rows at once as registers and the size of the code allow."""
-        fold, last = closed_fold_of(op), op.space.axes[-1] if op.space.rank else None
-        if not isinstance(fold, ClosedFold) or last is None or nest.width == 1 or not self._lie_together(op, last):
-            return nest
-        placement, position = self.layouts.placement, self.layouts.placement.structure.position
-        inside = [op, *(other for other, place in position.items() if self.fused.get(place) == position[op])]
-        computed = {each for other in inside for each in (other, *inlined(placement, other, set()))} - {op}
-        if not self._is_forced() and any(is_function(inner) for each in (op, *computed) for inner in each.walk()):
-            return nest
-        if fold.merge in ("max", "min") and not self._is_forced():
-            return nest  # each partial has a mask of NaNs, and there are few registers for masks
-        code = _size(computed) + sum(1 for _ in fold.reduce.body.block.ops)
-        room = self.layouts.machine.vector_registers // (2 * placement.options.fold_partials)
-        most = _FOLDED_ROWS[0] if self._is_forced() else min(room, _OPERATIONS // code)
-        return replace(nest, rows=next((n for n in _FOLDED_ROWS if n <= most and last.extent % n == 0), 1))
-
-    def _lie_together(self, op: MapOp, last: AxisAttr) -> bool:
-        """Whether neighbouring results lie side by side in their buffer, as many as the axis has."""
-        storage = self.layouts.storage_of(op.result)
-        return storage is not None and storage.stride_of(last.dim.number) == 1 and last.dim.number not in self.partial
 
     def _is_forced(self) -> bool:
         return self.layouts.placement.options.abreast is Use.WHEREVER_LEGAL

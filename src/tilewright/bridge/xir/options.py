@@ -111,8 +111,8 @@ class XirOptions:
     Buffers: `recompute` says whether tiles that each of their readers could compute again are, or have a buffer; None:
     whichever the machine's figures say is cheaper.
 
-    Vectors: `abreast` has stores compute several neighbouring vectors, and several rows, before they write any, and
-    folds several rows at once; None: where loads are waited for, and rows for their last additions.
+    Vectors: `abreast` has stores compute several neighbouring vectors, and those of two rows that share what they read,
+    before they write any; None: where no function or division takes longer than loads.
 
     `cost` weighs candidates: by the machine's figures, or by a `CostModel`.
     """

@@ -258,7 +258,7 @@ def _decide(space: _Space, lanes: Program | Element) -> _Choice:
     fused = fused_producers(placement, nests)
     joined = joined_stores(placement, nests)
     partial = dict(_limit_plans(space, limits))
-    nests = abreast(layouts, nests, fused, joined, partial)
+    nests = abreast(layouts, nests, joined, partial)
     storages = {**layouts.storages, **_stages(space, layouts, staged)}
     scratch = sum(_bytes(item.dtype, item.size * (width if program else 1)) for item in storages.values())
     numbers = space.structure.numbers

@@ -5,8 +5,8 @@ A float maximum keeps a mask of NaNs beside the running value, since a compariso
 times as much.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
@@ -37,11 +37,6 @@ class _Merge:
     @property
     def masks_nans(self) -> bool:
         return self.dtype.kind == "float" and self.name in ("max", "min")
-
-    @property
-    def size(self) -> int:
-        """Values of one partial."""
-        return 2 if self.masks_nans else 1
 
 
 _RULE_OF = {
@@ -102,69 +97,47 @@ def _extreme(dtype: type[DType], *, lowest: bool) -> float | int:
 
 
 def fold_to_storage(cx: Lowering, fold: ClosedFold, storage: Storage, nest: NestPlan) -> None:
-    """Fold every kept point into its element of the buffer, `nest.rows` neighbours along the last kept axis at once."""
+    """Fold every kept point into its element of the buffer."""
     kept = [axis.dim.number for axis in fold.map.space.axes]
     extents = extents_of(fold.map.space, fold.reduce.space)
-    outer = NestPlan("fold", tuple(kept if nest.rows == 1 else kept[:-1]), None, nest.width)
+    outer = NestPlan("fold", tuple(kept), None, nest.width)
 
     def body(at: At) -> None:
-        if nest.rows == 1:
-            (value,) = _FoldAt(cx, fold, nest, extents, [at]).values()
-            store_to_storage(cx, storage, storage.dims, tuple(at[dim] for dim in storage.dims), value)
-            return
-        with cx.loop(0, extents[kept[-1]], nest.rows) as loop:
-            starts = [cx.builder.add(loop.index, row) for row in range(nest.rows)]
-            points = [{**at, kept[-1]: Coord(start)} for start in starts]
-            values = _FoldAt(cx, fold, nest, extents, points).values()
-            first = {**at, kept[-1]: Coord(starts[0], 1)}
-            store_to_storage(cx, storage, storage.dims, tuple(first[dim] for dim in storage.dims), _row_of(cx, values))
+        value = _FoldAt(cx, fold, nest, extents, at).value()
+        store_to_storage(cx, storage, storage.dims, tuple(at[dim] for dim in storage.dims), value)
 
     run_nest(cx, outer, extents, body)
 
 
-def _row_of(cx: Lowering, values: Sequence[Val]) -> SSAValue:
-    """Scalars as the lanes of one vector: who reads several of them would wait for stores of single ones."""
-    scalars = [cx.ssa(value) for value in values]
-    row = cx.builder.broadcast(scalars[0], len(scalars))
-    for lane, scalar in enumerate(scalars[1:], 1):
-        row = cx.builder.insert_lane(scalar, row, lane)
-    return row
-
-
 @dataclass
 class _FoldAt:
-    """The folds of some kept points, side by side."""
+    """The fold of one kept point."""
 
     cx: Lowering
     fold: ClosedFold
     nest: NestPlan
     extents: Mapping[int, int]
-    points: Sequence[At]
-    scopes: list[Mapping[SSAValue, Val]] = field(default_factory=list[Mapping[SSAValue, Val]])
+    at: At
 
-    def values(self) -> list[Val]:
+    def value(self) -> Val:
         cx, merge = self.cx, merge_of(self.fold)
-        inits: list[SSAValue] = []
-        for at in self.points:
-            kept = [at[axis.dim.number] for axis in self.fold.map.space.axes]
-            with cx.scope(dict(zip(self.fold.map.body.block.args, kept, strict=True))):
-                inits.append(cx.ssa(scalar_value(cx, self.fold.init)))
-                settle_scalars(cx, self.fold.reduce)
-                self.scopes.append(cx.env)
-        rule = RULES[_RULE_OF[merge.name]]
-        folded = zip(inits, self._folded(merge), strict=True)
-        results = [self._rounded(merge, rule(cx.builder, merge.dtype, [*pair])) for pair in folded]
-        return [Coord(result) if merge.dtype.name == "i64" else result for result in results]
+        kept = [self.at[axis.dim.number] for axis in self.fold.map.space.axes]
+        with cx.scope(dict(zip(self.fold.map.body.block.args, kept, strict=True))):
+            init = cx.ssa(scalar_value(cx, self.fold.init))
+            settle_scalars(cx, self.fold.reduce)
+            folded = self._folded(merge)
+        result = self._rounded(merge, RULES[_RULE_OF[merge.name]](cx.builder, merge.dtype, [init, folded]))
+        return Coord(result) if merge.dtype.name == "i64" else result
 
-    def _folded(self, merge: _Merge) -> list[SSAValue]:
-        """The folds without their seeds: loops over the other folded dimensions, lanes along the innermost."""
+    def _folded(self, merge: _Merge) -> SSAValue:
+        """The fold without its seed: loops over the other folded dimensions, lanes along the innermost."""
         width = self.nest.width
         lanes = self.extents[self.nest.axes[-1]]
         partials = max(1, min(self.cx.plan.options.fold_partials, lanes // width))
-        others = [dim for dim in self.nest.axes[:-1] if dim not in self.points[0]]
-        final = self._over(merge, others, {}, self._start(merge) * (partials * len(self.points)))
-        size = len(final) // len(self.points)
-        return [self._combined(merge, final[i : i + size], partials) for i in range(0, len(final), size)]
+        start = self._start(merge) * partials
+        others = [dim for dim in self.nest.axes[:-1] if dim not in self.at]
+        final = self._over(merge, others, dict(self.at), start)
+        return self._combined(merge, final, partials)
 
     def _start(self, merge: _Merge) -> tuple[SSAValue, ...]:
         b, width = self.cx.builder, self.nest.width
@@ -184,61 +157,57 @@ class _FoldAt:
     def _along_lanes(self, merge: _Merge, at: dict[int, Coord], carries: tuple[SSAValue, ...]) -> tuple[SSAValue, ...]:
         width, lane = self.nest.width, self.nest.axes[-1]
         extent = self.extents[lane]
-        partials = len(carries) // (merge.size * len(self.points))
+        size = 2 if merge.masks_nans else 1
+        partials = len(carries) // size
         done = 0
         for copies in dict.fromkeys((partials, 1)):
             stride = copies * width
             whole = (extent - done) // stride * stride
             if whole:
-                carries = self._strided(merge, at, carries, (done, done + whole, copies))
+                carries = self._strided(merge, at, lane, carries, (done, done + whole, copies))
                 done += whole
         if done < extent:
             carries = self._tail(merge, {**at, lane: Coord(self.cx.builder.i64(done), 1)}, carries, extent - done)
         return carries
 
     def _strided(
-        self, merge: _Merge, at: dict[int, Coord], carries: tuple[SSAValue, ...], span: tuple[int, int, int]
+        self,
+        merge: _Merge,
+        at: dict[int, Coord],
+        lane: int,
+        carries: tuple[SSAValue, ...],
+        span: tuple[int, int, int],
     ) -> tuple[SSAValue, ...]:
-        """`copies` neighbouring vectors of each point a trip, each into a partial of its own."""
+        """`copies` neighbouring vectors a trip, each into a partial of its own."""
         start, stop, copies = span
-        width, lane = self.nest.width, self.nest.axes[-1]
+        width = self.nest.width
+        size = 2 if merge.masks_nans else 1
         with self.cx.loop(start, stop, copies * width, carries) as loop:
             following = list(loop.carries)
             for copy in range(copies):
                 coord = Coord(self.cx.builder.add(loop.index, copy * width), 1)
-                for place, point in self._partials(merge, copy, len(carries)):
-                    element = self._element(point, {**at, lane: coord})
-                    following[place] = self._merged(merge, following[place], element)
+                place = slice(copy * size, (copy + 1) * size)
+                following[place] = self._merged(merge, following[place], self._element({**at, lane: coord}))
             loop.yield_(following)
         return loop.results
-
-    def _partials(self, merge: _Merge, copy: int, carries: int) -> Iterator[tuple[slice, int]]:
-        """Where a partial of each point lies among so many carries."""
-        each = carries // len(self.points)
-        for point in range(len(self.points)):
-            first = point * each + copy * merge.size
-            yield slice(first, first + merge.size), point
 
     def _tail(
         self, merge: _Merge, at: dict[int, Coord], carries: tuple[SSAValue, ...], count: int
     ) -> tuple[SSAValue, ...]:
         """Lanes past the end do not exist: they contribute the identity."""
         b, width = self.cx.builder, self.nest.width
-        following = list(carries)
-        for place, point in self._partials(merge, 0, len(carries)):
-            with self.cx.lanes_active(count):
-                element = self._element(point, at)
-            absent = b.const(element.type, identity_of(merge))
-            element = b.select(b.first_lanes(count, width), element, absent)
-            following[place] = self._merged(merge, carries[place], element)
-        return tuple(following)
+        with self.cx.lanes_active(count):
+            element = self._element(at)
+        absent = b.const(element.type, identity_of(merge))
+        element = b.select(b.first_lanes(count, width), element, absent)
+        size = 2 if merge.masks_nans else 1
+        return (*self._merged(merge, carries[:size], element), *carries[size:])
 
-    def _element(self, point: int, at: At) -> SSAValue:
-        """One vector of contributions to the fold of a point."""
+    def _element(self, at: At) -> SSAValue:
+        """One vector of contributions."""
         cx, reduce = self.cx, self.fold.reduce
-        whole = {**self.points[point], **at}
-        indices = [whole[axis.dim.number] for axis in reduce.space.axes]
-        with cx.scope({**self.scopes[point], **dict(zip(reduce.indices, indices, strict=True))}):
+        point = [at[axis.dim.number] for axis in reduce.space.axes]
+        with cx.scope(dict(zip(reduce.indices, point, strict=True))):
             run_inner_regions(cx, reduce.body.block)
             return cx.vectorised(cx.ssa(scalar_value(cx, self.fold.element)), self.nest.width)
 
@@ -261,7 +230,8 @@ class _FoldAt:
     def _combined(self, merge: _Merge, carries: tuple[SSAValue, ...], partials: int) -> SSAValue:
         """All partials in one vector, all lanes in one scalar."""
         b = self.cx.builder
-        groups = [list(carries[i * merge.size : (i + 1) * merge.size]) for i in range(partials)]
+        size = 2 if merge.masks_nans else 1
+        groups = [list(carries[i * size : (i + 1) * size]) for i in range(partials)]
         while len(groups) > 1:
             pairs = zip(groups[::2], groups[1::2], strict=False)
             odd = groups[-1:] if len(groups) % 2 else []
