@@ -63,6 +63,7 @@ _TASKS = 4  # of short rows, for each thread
 _COLUMN_BLOCK = 256
 _ROWS_AT_ONCE = 64
 _ACROSS_BLOCK = 64  # of an axis that loads lie along: squares of lanes, and whole lines of narrow elements
+_LINES = 16  # that a row reads and writes, so that what is done once a row does not matter
 _REGISTER_TILE = (8, 16)  # rows, and columns of one vector
 _LANES = 16
 _READ = 0.5  # vector operations that reading an element of an operand counts for
@@ -181,15 +182,19 @@ def _bytes_of_rows(root: regions.ParallelOp, dim: DimAttr) -> int:
 
 
 def _come_from_afar(root: regions.ParallelOp, dim: DimAttr, machine: Machine) -> bool:
-    """Whether rows lie beyond the second cache and are passed over with plain arithmetic.
+    """Whether rows lie beyond the second cache, are not short, and are passed over with plain arithmetic.
 
     Lines are then fetched ahead best where one row follows the other. Functions take longer than memory, and several
-    rows hide how long one of them takes; scans and loops may have lanes across the rows.
+    rows hide how long one of them takes; scans and loops may have lanes across the rows; a fold that has no rows is
+    computed for each program.
     """
-    if _bytes_of_rows(root, dim) * root.space.volume <= machine.l2_bytes:
+    rows = _bytes_of_rows(root, dim)
+    if rows * root.space.volume <= machine.l2_bytes or rows < _LINES * machine.cache_line * extent_of(root, dim):
         return False
     for op in root.walk():
         if isinstance(op, tiles.ScanOp) or is_function(op):
+            return False
+        if isinstance(op, tiles.MapOp) and dim not in space_of(op.result).dims:
             return False
         if isinstance(op, regions.CarryingOp) and not isinstance(op.parent_op(), tiles.MapOp):
             return False
