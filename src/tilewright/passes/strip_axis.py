@@ -39,6 +39,7 @@ class StripAxis(TilePass):
     name: ClassVar[str] = "strip-axis"
     dim: int
     block: int
+    why: str = ""
 
     def apply(self, module: ModuleOp, rewriter: TileRewriter) -> None:
         for kernel in [op for op in module.walk() if isinstance(op, regions.KernelOp)]:
@@ -53,7 +54,7 @@ class StripAxis(TilePass):
         whole = extent_of(root, dim)
         blocks = AxisAttr.of(fresh_dim(kernel), -(-whole // self.block))
         rewriter.note(
-            f"line {span_of(root).line}: axis of {whole} stripped into {blocks.extent} blocks of {self.block}"
+            f"line {span_of(root).line}: axis of {whole} stripped into {blocks.extent} blocks of {self.block}{self.why}"
         )
         _rewrite(root, AxisAttr.of(dim, whole), AxisAttr.of(dim, self.block), blocks, rewriter)
 

@@ -11,6 +11,7 @@ Contract of `run(task, context, count, threads)`, in Python and, under `entry`, 
   is calling), the tasks run inline on the caller, in order, all as worker 0. So two launches may use the same number
   at once: **scratch indexed by worker number belongs to one launch**, reached through its context.
 * With GENTLY added to `threads`, workers that sleep or do not exist yet are left out: for less work than waking costs.
+  Many such launches in a row lose more than that, and then they are woken, or made, unless they would not spin.
 * A task never unwinds. What it reports goes through its context.
 """
 

@@ -17,6 +17,7 @@ from tilewright.backends.llvm.text import INTERNAL, Function, Module, Parameter
 from tilewright.backends.llvm.types import I8, I32, I64, PTR, VOID
 from tilewright.backends.llvm.values import NULL, Value, constant
 from tilewright.backends.simd.pool_state import (
+    ALONE,
     BUSY,
     CLOSED,
     CONDITION,
@@ -46,6 +47,7 @@ from tilewright.backends.simd.pool_state import (
 EXPORTS = ("pool_run", "pool_reset", "pool_relax", "pool_state")
 
 _STACK_BYTES = 8 << 20  # macOS gives threads 512 KiB, musl 128; tasks keep packed panels on their stack
+PATIENCE = 32  # gentle launches without workers before they are woken
 _PAUSES_BEFORE_YIELD = 20_000
 _CPU_SET_BYTES = 128
 _TASK_PARAMETERS = [
@@ -67,6 +69,7 @@ def pool_module(target: Target) -> Module:
     _wake(module, steers="linux" in target.triple)
     if "linux" in target.triple:
         _steer(module)
+    _miss(module)
     _inline(module)
     _wait(module)
     _launch(module)
@@ -244,6 +247,22 @@ def _wake(module: Module, *, steers: bool) -> None:
     f.ret()
 
 
+def _miss(module: Module) -> None:
+    """A gentle launch misses workers. After many of them, which together lost more than waking takes, it wakes them,
+    and while launches follow each other they stay awake.
+    """
+    f = module.function("miss", [Parameter("needed", I64), Parameter("sleeping", I64)], linkage=INTERNAL)
+    needed, sleeping = f.arguments
+    missed = f.add(ALONE.load(f), _i64(1))
+    ALONE.store(f, missed)
+    spins = f.icmp("ne", SPIN.load(f, "monotonic"), _i64(0))
+    with f.when(f.and_(spins, f.icmp("sge", missed, _i64(PATIENCE)))):
+        ALONE.store(f, _i64(0))
+        f.call_void("make_workers", [needed])
+        f.call_void("wake", [needed, sleeping])
+    f.ret()
+
+
 def _steer(module: Module) -> None:
     """Lets workers run anywhere the launching thread may, but not on its own core.
 
@@ -307,7 +326,7 @@ def _launch(module: Module) -> None:
     f = module.function("launch", parameters, linkage=INTERNAL)
     task, context, count, threads, _ = f.arguments
     needed = f.sub(threads, _i64(1))
-    wakes = f.icmp("eq", f.argument("gently"), _i64(0))
+    wakes, gentle = (f.icmp(which, f.argument("gently"), _i64(0)) for which in ("eq", "ne"))
     with f.when(f.and_(wakes, f.icmp("slt", MADE.load(f), needed))):
         f.call_void("make_workers", [needed])
     generation = f.and_(f.add(GENERATION.load(f), _i64(1)), _i64(INDEX_MASK))
@@ -322,8 +341,12 @@ def _launch(module: Module) -> None:
     TICKET.store(f, prefix, "release")
     f.atomicrmw("xchg", GATE.address(f), f.or_(prefix, _i64(1)), "seq_cst")
     sleeping = SLEEPERS.load(f, "seq_cst")
-    with f.when(f.and_(wakes, f.icmp("ne", sleeping, _i64(0)))):
+    asleep = f.icmp("ne", sleeping, _i64(0))
+    with f.when(f.and_(wakes, asleep)):
         f.call_void("wake", [needed, sleeping])
+    missed = f.or_(asleep, f.icmp("slt", MADE.load(f), needed))
+    with f.when(f.and_(gentle, missed)):
+        f.call_void("miss", [needed, sleeping])
     f.call_void("drain", [task, context, count, generation, _i64(0)])
     f.call_void("wait", [count])
     f.ret()

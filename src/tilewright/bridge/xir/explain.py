@@ -93,7 +93,7 @@ def _shown(value: object) -> str:
 def _launch(plan: Plan) -> str:
     if plan.tasks < 2 or plan.threads < 2:
         return "on the calling thread"
-    sleepers = "woken" if plan.wakes else "left alone"
+    sleepers = "woken" if plan.wakes else "left alone until many such launches follow each other"
     return f"about {plan.microseconds:.0f} microseconds of work on one thread; workers that sleep are {sleepers}"
 
 

@@ -60,7 +60,7 @@ def _does_nothing(placement: Placement, op: Operation) -> bool:
 def _may_join(placement: Placement, nests: Mapping[int, NestPlan], first: StoreOp, second: StoreOp) -> bool:
     position = placement.structure.position
     one, two = nests[position[first]], nests[position[second]]
-    alike = replace(two, what=one.what, caching=one.caching, store_prices=one.store_prices)
+    alike = replace(two, what=one.what, caching=one.caching, store_prices=one.store_prices, copies=one.copies)
     same_loops = one == alike and one.streaming == two.streaming
     if one.across is not None or not same_loops:
         return False

@@ -22,6 +22,7 @@ __all__ = ["plan_nests", "scalar_nest"]
 
 _COMBINE = 8.0
 _NEAR_VECTORS = 4
+_FEW = 4  # elements
 _OPERATIONS = 96  # of a loop body, so that it stays quick to compile
 
 
@@ -66,9 +67,24 @@ def _computing_nest(layouts: Layouts, op: Operation) -> NestPlan | None:
         case tiles.MmaOp() if _kept(layouts, op.result):
             return nest_plan(layouts, "accumulator", [op.result], space_of(op.result))
         case elementwise.ElementwiseOp() | LoadOp() | MemoryLoadOp() | tiles.ConstantOp() if _kept(layouts, op.result):
-            return nest_plan(layouts, op.name.removeprefix("tile."), [op.result], space_of(op.result))
+            nest = nest_plan(layouts, op.name.removeprefix("tile."), [op.result], space_of(op.result))
+            return _one_by_one(layouts, op, nest)
         case _:
             return None
+
+
+def _one_by_one(layouts: Layouts, op: Operation, nest: NestPlan) -> NestPlan:
+    """The nest without lanes where it has few elements and reads what folds have just stored one by one: a vector of
+    them would wait until they are in the cache, and a single one is handed on.
+    """
+    extents = {axis.dim.number: axis.extent for axis in space_of(op.results[0]).axes}
+    if layouts.choice.width or layouts.choice.fixed or nest.lane is None or extents[nest.lane] > _FEW:
+        return nest
+    placement = layouts.placement
+    read = {value for each in (op, *inlined(placement, op, set())) for value in each.operands if is_tile(value)}
+    if not any(isinstance(value.owner, tiles.MapOp) and not placement.is_inline(value) for value in read):
+        return nest
+    return replace(nest, lane=None, width=1, weighed=())
 
 
 def _kept(layouts: Layouts, value: SSAValue) -> bool:

@@ -23,6 +23,7 @@ def notes_of(kernel: Kernel, structure: Structure, decisions: Decisions) -> Iter
         lanes = "scalar" if nest.lane is None else f"{nest.width} lanes along {_label(kernel, nest.lane)}"
         lanes += "".join(f", through {_label(kernel, dim)} without a gap" for dim in reversed(nest.merged))
         lanes += f", {nest.copies} vectors at once" if nest.copies > 1 else ""
+        lanes += f", {nest.rows} rows at once{_reads(nest)}" if nest.rows > 1 else ""
         lanes += "".join(_turned(kernel, nest))
         line = span_of(operations[position]).line
         yield f"line {line}: {nest.what} over {loops}, {lanes}{_cached(nest)}{_weighed(kernel, nest)}"
@@ -93,6 +94,14 @@ def _weighed(kernel: Kernel, nest: NestPlan) -> str:
         return ""
     others = (f"{price:.0f} along {_label(kernel, dim)}" for dim, price in prices.items() if dim != nest.lane)
     return f" ({prices[nest.lane]:.0f} vector operations; {', '.join(others)})"
+
+
+def _reads(nest: NestPlan) -> str:
+    """What rows share."""
+    if nest.reads is None:
+        return ""
+    alone, together = nest.reads
+    return f" ({together:.3g} instead of {alone} vectors loaded for one)"
 
 
 def _turned(kernel: Kernel, nest: NestPlan) -> Iterator[str]:

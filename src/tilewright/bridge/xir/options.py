@@ -111,6 +111,9 @@ class XirOptions:
     Buffers: `recompute` says whether tiles that each of their readers could compute again are, or have a buffer; None:
     whichever the machine's figures say is cheaper.
 
+    Vectors: `abreast` has stores compute several neighbouring vectors, and those of two rows that share what they read,
+    before they write any; None: where no function or division takes longer than loads.
+
     `cost` weighs candidates: by the machine's figures, or by a `CostModel`.
     """
 
@@ -132,6 +135,7 @@ class XirOptions:
     joining: Use | None = None
     fusion: Use | None = None
     recompute: Use | None = None
+    abreast: Use | None = None
     max_scratch_bytes: int = 16 << 20
     max_shared_bytes: int = 128 << 20
     max_operations: int = 10_000
@@ -158,7 +162,7 @@ class XirOptions:
         _require("register_tile", self.register_tile, "rows (1 to 32) and vectors (1 to 16), or None", holds=fits)
         named = {
             "packing": Packing,
-            **dict.fromkeys(("sharing", "squares", "streaming", "joining", "fusion", "recompute"), Use),
+            **dict.fromkeys(("sharing", "squares", "streaming", "joining", "fusion", "recompute", "abreast"), Use),
         }
         for name, kind in named.items():
             choice = getattr(self, name)

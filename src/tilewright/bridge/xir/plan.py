@@ -15,6 +15,7 @@ from tilewright.analysis.access import Limits
 from tilewright.analysis.forms import Forms, forms_of
 from tilewright.analysis.limits import extent_of, limits_of
 from tilewright.analysis.structure import Structure, structure_of
+from tilewright.bridge.xir.abreast import abreast
 from tilewright.bridge.xir.admission import admit
 from tilewright.bridge.xir.asking import ask_ahead
 from tilewright.bridge.xir.carries import share_homes
@@ -256,6 +257,8 @@ def _decide(space: _Space, lanes: Program | Element) -> _Choice:
     nests = with_streams(layouts, space.root, planned)
     fused = fused_producers(placement, nests)
     joined = joined_stores(placement, nests)
+    partial = dict(_limit_plans(space, limits))
+    nests = abreast(layouts, nests, joined, partial)
     storages = {**layouts.storages, **_stages(space, layouts, staged)}
     scratch = sum(_bytes(item.dtype, item.size * (width if program else 1)) for item in storages.values())
     numbers = space.structure.numbers
@@ -266,7 +269,7 @@ def _decide(space: _Space, lanes: Program | Element) -> _Choice:
         fused=fused,
         joined=joined,
         contracts={space.structure.position[op]: item for op, item in placement.contracts.items()},
-        limits=dict(_limit_plans(space, limits)),
+        limits=partial,
         staged=staged,
         disjoint=frozenset(placement.disjoint),
         scratch_bytes=scratch,

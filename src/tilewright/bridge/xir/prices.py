@@ -13,7 +13,7 @@ from tilewright.bridge.xir.options import CostModel
 from tilewright.core.machine import Level, Machine, Timings
 from tilewright.ir.ops import elementwise
 
-__all__ = ["EXPENSIVE", "Basis", "Prices", "machine_prices", "operation_price", "specification_prices"]
+__all__ = ["EXPENSIVE", "Basis", "Prices", "is_function", "machine_prices", "operation_price", "specification_prices"]
 
 DIVISIONS: tuple[type[Operation], ...] = (elementwise.DivOp, elementwise.SqrtOp, elementwise.RsqrtOp)
 EXPENSIVE: tuple[type[Operation], ...] = (
@@ -100,6 +100,11 @@ def operation_price(op: Operation, times: Timings) -> float:
     if isinstance(op, EXPENSIVE):
         return times.expensive * _EXPONENTIALS.get(type(op), 1.0)
     return times.arithmetic if isinstance(op, elementwise.ElementwiseOp) else 0.0
+
+
+def is_function(op: Operation) -> bool:
+    """Whether it takes as long as an exponential; divisions and roots do not."""
+    return isinstance(op, EXPENSIVE) and not isinstance(op, DIVISIONS)
 
 
 def machine_prices(machine: Machine, level: Level) -> Prices:

@@ -147,7 +147,9 @@ class NestPlan:
 
     `lane` is the vectorised dimension; `fold` says that lanes are folded, `caching` how a store treats the caches, and
     `store_prices` by what prices, where both could be. A fold along other dimensions is computed for `copies`
-    neighbouring vectors at once. With an `across` the two innermost dimensions go in squares, and the tiles in `turned`
+    neighbouring vectors at once, and so is a store: all are computed before any is written. A store does so for
+    `rows` neighbours along the dimension before the lane's; `reads`: vectors that are loaded for one of results, of one
+    row at a time and of so many. With an `across` the two innermost dimensions go in squares, and the tiles in `turned`
     are read along it. Without one, `refused` says why those in `turned` are gathered. `turn_prices` are those of both,
     where both could be. The lane's loop runs through the dimensions in `merged`, which stand before it, too. `weighed`:
     the vector operations that it would take along each dimension that may be the lane's.
@@ -161,6 +163,8 @@ class NestPlan:
     caching: Caching | None = None
     store_prices: StorePrices | None = None
     copies: int = 1
+    rows: int = 1
+    reads: tuple[int, float] | None = None
     across: int | None = None
     turned: tuple[TurnedRead, ...] = ()
     refused: Unturned | None = None

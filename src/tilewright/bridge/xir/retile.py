@@ -12,6 +12,7 @@ from xdsl.ir import Operation
 from tilewright.analysis.limits import extent_of
 from tilewright.bridge.xir.admission import admit
 from tilewright.bridge.xir.options import Program, XirOptions
+from tilewright.bridge.xir.prices import is_function
 from tilewright.bridge.xir.squares import dims_across
 from tilewright.core.abi import Usage
 from tilewright.core.machine import Machine
@@ -62,6 +63,7 @@ _TASKS = 4  # of short rows, for each thread
 _COLUMN_BLOCK = 256
 _ROWS_AT_ONCE = 64
 _ACROSS_BLOCK = 64  # of an axis that loads lie along: squares of lanes, and whole lines of narrow elements
+_LINES = 16  # that a row reads and writes, so that what is done once a row does not matter
 _REGISTER_TILE = (8, 16)  # rows, and columns of one vector
 _LANES = 16
 _READ = 0.5  # vector operations that reading an element of an operand counts for
@@ -124,7 +126,8 @@ def _wanted(root: regions.ParallelOp, dims: list[DimAttr], threads: int, machine
         size = _block_of(root, dims, dim, threads, machine)
         size = max(size, _ACROSS_BLOCK) if dim in across else size
         if extent_of(root, dim) > size:
-            yield StripAxis(dim.number, size)
+            afar = size == 1 and dim == dims[-1] and _come_from_afar(root, dim, machine)
+            yield StripAxis(dim.number, size, ", since rows come from afar" if afar else "")
 
 
 def _block_of(root: regions.ParallelOp, dims: list[DimAttr], dim: DimAttr, threads: int, machine: Machine) -> int:
@@ -160,15 +163,42 @@ def _runs_along(root: regions.ParallelOp, dim: DimAttr) -> bool:
 
 def _rows_at_once(root: regions.ParallelOp, dim: DimAttr, parts: int, machine: Machine) -> int:
     """Rows whose elements stay in the first cache from one pass over them to the next, in so many parts at least; all
-    when there are few.
+    when there are few, and one where they come from afar.
     """
     extent = extent_of(root, dim)
-    accesses = _accesses_over(root, dim)
-    row = sum(space.volume // extent * dtype_of(view.element).itemsize for space, view in accesses)
+    row = _bytes_of_rows(root, dim) // extent
     if row * extent <= machine.l2_bytes // 8:
         return extent
+    if _come_from_afar(root, dim, machine):
+        return 1
     most = max(1, min(machine.l1_bytes // 2 // row, _ROWS_AT_ONCE, -(-extent // parts)))
     return next((size for size in range(most, most // 2, -1) if extent % size == 0), most)
+
+
+def _bytes_of_rows(root: regions.ParallelOp, dim: DimAttr) -> int:
+    """What all rows of a program read and write."""
+    accesses = _accesses_over(root, dim)
+    return sum(space.volume * dtype_of(view.element).itemsize for space, view in accesses)
+
+
+def _come_from_afar(root: regions.ParallelOp, dim: DimAttr, machine: Machine) -> bool:
+    """Whether rows lie beyond the second cache, are not short, and are passed over with plain arithmetic.
+
+    Lines are then fetched ahead best where one row follows the other. Functions take longer than memory, and several
+    rows hide how long one of them takes; scans and loops may have lanes across the rows; a fold that has no rows is
+    computed for each program.
+    """
+    rows = _bytes_of_rows(root, dim)
+    if rows * root.space.volume <= machine.l2_bytes or rows < _LINES * machine.cache_line * extent_of(root, dim):
+        return False
+    for op in root.walk():
+        if isinstance(op, tiles.ScanOp) or is_function(op):
+            return False
+        if isinstance(op, tiles.MapOp) and dim not in space_of(op.result).dims:
+            return False
+        if isinstance(op, regions.CarryingOp) and not isinstance(op.parent_op(), tiles.MapOp):
+            return False
+    return True
 
 
 def _accesses_over(root: regions.ParallelOp, dim: DimAttr) -> list[tuple[SpaceAttr, ViewType]]:

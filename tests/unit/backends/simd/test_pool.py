@@ -7,9 +7,10 @@ import pytest
 
 from tests.unit.backends.simd.tasks import WORKERS, address, task, words
 from tilewright.backends.llvm.jit import compile_and_load
+from tilewright.backends.llvm.machine import usable_cores
 from tilewright.backends.llvm.target import host
 from tilewright.backends.simd.pool import WorkerPool, worker_pool
-from tilewright.backends.simd.pool_code import pool_module
+from tilewright.backends.simd.pool_code import PATIENCE, pool_module
 from tilewright.backends.simd.pool_state import GENTLY
 from tilewright.core.config import config
 
@@ -158,6 +159,38 @@ def test_a_gentle_launch_wakes_and_makes_nobody() -> None:
     met = words(2)
     fresh.run(task("meet"), address(met), 2, 2)
     assert met.tolist() == [2, 0]
+
+
+def test_gentle_launches_in_a_row_make_workers_and_wake_them() -> None:
+    """As many as the cores, so that they spin; then launches that follow each other find them awake."""
+    threads = usable_cores()
+    fresh, seen = WorkerPool(threads), words(64)
+
+    def launch(times: int) -> None:
+        for _ in range(times):
+            fresh.run(task("count"), address(seen), 64, threads | GENTLY)
+
+    def asleep() -> bool:
+        return fresh.state().sleepers == threads - 1
+
+    launch(PATIENCE - 1)
+    assert fresh.state().workers == 0
+    launch(1)
+    assert fresh.state().workers == threads - 1
+    assert until(asleep)
+    launch(PATIENCE - 1)
+    assert asleep()
+    met = words(2)
+    fresh.run(task("meet"), address(met), 2, threads | GENTLY)  # its two tasks wait for each other
+    assert met.tolist() == ([2, 0] if threads > 1 else met.tolist())
+    assert (seen == 2 * PATIENCE - 1).all()
+
+
+def test_workers_that_never_spin_are_not_woken_for_little() -> None:
+    fresh, seen = WorkerPool(usable_cores() + 1), words(64)
+    for _ in range(2 * PATIENCE):
+        fresh.run(task("count"), address(seen), 64, 4 | GENTLY)
+    assert fresh.state().workers == 0
 
 
 def test_the_shared_pool_is_one_and_follows_the_setting() -> None:

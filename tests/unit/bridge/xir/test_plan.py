@@ -180,7 +180,7 @@ def test_a_chain_of_reversals_of_any_length(times: int) -> None:
     assert (y == (x[::-1] if times % 2 else x)).all()
 
 
-@pytest.mark.parametrize("widths", [(256, 4096, 16_384, 65_536), (65, 1537)], ids=["whole", "with a tail"])
+@pytest.mark.parametrize("widths", [(256, 4096, 16_384, 65_536), (129, 1537)], ids=["whole", "with a tail"])
 def test_the_code_of_a_tile_does_not_grow_with_it(widths: tuple[int, ...]) -> None:
     kernels = [doubled.capture(TENSOR(4, width), TENSOR(4, width)) for width in widths]
     sizes = {sum(operations(kernel).values()) for kernel in kernels}

@@ -356,4 +356,6 @@ def test_the_report_says_how_much_dearer_others_are_and_for_what() -> None:
 
 def test_the_report_says_what_lanes_along_other_axes_would_take() -> None:
     line = next(line for line in planned(wide(16, 32)).render().splitlines() if ": store over" in line)
-    assert line.endswith("8 lanes along n, through m without a gap (128 vector operations; 1024 along m)")
+    assert line.endswith(
+        "8 lanes along n, through m without a gap, 4 vectors at once (128 vector operations; 1024 along m)"
+    )

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import Protocol
 
 from xdsl.ir import SSAValue
 
@@ -19,7 +20,10 @@ from tilewright.xir.constants import known_int
 __all__ = ["copy_nest", "extents_of", "fill_storage", "run_nest", "store_tiles"]
 
 At = Mapping[int, Coord]
-Body = Callable[[At], None]
+Write = Callable[[], None]
+Body = Callable[[At], Write | None]
+"""Computes what belongs to a point. What it returns writes it: neighbouring vectors are all computed before any is
+written."""
 
 
 def extents_of(*spaces: SpaceAttr) -> dict[int, int]:
@@ -51,27 +55,42 @@ class _Loops:
         """The loops from the axis at `place` on, at a point of those before it."""
         cx, nest = self.cx, self.nest
         if place == len(nest.axes):
-            self.body(at)
+            _run(self.body, [at])
             return
         dim = nest.axes[place]
         if nest.across is not None and place == len(nest.axes) - 2:
-            run_squares(cx, nest, self.extents, at, self.body)
+            run_squares(cx, nest, self.extents, at, lambda point: _run(self.body, [point]))
         elif dim == nest.lane:
-            self._over_lanes(place, at)
+            self._over_lanes(place, [at])
+        elif nest.rows > 1 and place == len(nest.axes) - 2:
+            self._over_rows(place, at)
         elif dim in nest.merged or self.extents[dim] == 1:
             self.over(place + 1, {**at, dim: cx.math.const(0)})
         else:
             with cx.loop(0, cx.bound_of(dim, self.extents[dim])) as loop:
                 self.over(place + 1, {**at, dim: Coord(loop.index)})
 
-    def _over_lanes(self, place: int, at: dict[int, Coord]) -> None:
+    def _over_rows(self, place: int, at: dict[int, Coord]) -> None:
+        """Groups of rows, which the plan has found to be whole."""
+        cx, rows, dim = self.cx, self.nest.rows, self.nest.axes[place]
+        with cx.loop(0, self.extents[dim], rows) as loop:
+            starts = [cx.builder.add(loop.index, row) for row in range(rows)]
+            self._over_lanes(place + 1, [{**at, dim: Coord(start)} for start in starts])
+
+    def _over_lanes(self, place: int, rows: Sequence[dict[int, Coord]]) -> None:
+        """The lanes of some rows side by side; what follows, if anything does, is of one row."""
+        at = rows[0]
         cx, nest, dim = self.cx, self.nest, self.nest.axes[place]
         first, *others = (*nest.merged, dim)
         bound = cx.builder.mul(cx.bound_of(first, self.extents[first]), prod(self.extents[each] for each in others))
         known = known_int(bound)
 
-        def inner(lanes: Coord) -> None:
-            self.over(place + 1, {**at, dim: lanes})
+        def inner(start: SSAValue, count: int = 1) -> None:
+            if count == len(rows) == 1:
+                self.over(place + 1, {**at, dim: Coord(start, 1)})
+                return
+            starts = [Coord(cx.builder.add(start, copy * nest.width), 1) for copy in range(count)]
+            _run(self.body, [{**row, dim: each} for each in starts for row in rows])
 
         if self.lead is not None:
             _led_lane_loop(cx, nest, bound, self.lead({**at, dim: cx.math.const(0)}), inner)
@@ -81,20 +100,43 @@ class _Loops:
             _lane_loop(cx, nest, known, inner)
 
 
-def _bounded_lane_loop(cx: Lowering, nest: NestPlan, bound: SSAValue, body: Callable[[Coord], None]) -> None:
+def _run(body: Body, points: Sequence[At]) -> None:
+    """The points of one body: all computed, then all written."""
+    for write in [body(at) for at in points]:
+        if write is not None:
+            write()
+
+
+class _Vectors(Protocol):
+    """Runs a body at `count` neighbouring vectors from a lane on."""
+
+    def __call__(self, start: SSAValue, count: int = 1) -> None: ...
+
+
+def _whole_vectors(cx: Lowering, nest: NestPlan, first: SSAValue | int, end: SSAValue, body: _Vectors) -> None:
+    """Whole vectors to an end that is known at run time only: groups of them, then one by one."""
+    b = cx.builder
+    if nest.copies > 1:
+        group = nest.copies * nest.width
+        grouped = b.sub(end, b.remsi(b.sub(end, first), group))
+        with cx.loop(first, grouped, group) as loop:
+            body(loop.index, nest.copies)
+        first = grouped
+    with cx.loop(first, end, nest.width) as loop:
+        body(loop.index)
+
+
+def _bounded_lane_loop(cx: Lowering, nest: NestPlan, bound: SSAValue, body: _Vectors) -> None:
     """Whole vectors up to a bound that is known at run time only, then what is left."""
     b = cx.builder
     left = b.remsi(bound, nest.width)
     whole = b.sub(bound, left)
-    with cx.loop(0, whole, nest.width) as loop:
-        body(Coord(loop.index, 1))
+    _whole_vectors(cx, nest, 0, whole, body)
     with b.if_(b.cmp("sgt", left, 0)), cx.lanes_active(left):
-        body(Coord(whole, 1))
+        body(whole)
 
 
-def _led_lane_loop(
-    cx: Lowering, nest: NestPlan, bound: SSAValue, lead: SSAValue, body: Callable[[Coord], None]
-) -> None:
+def _led_lane_loop(cx: Lowering, nest: NestPlan, bound: SSAValue, lead: SSAValue, body: _Vectors) -> None:
     """A partial vector, then whole ones, then what is left. A row may end before the lead does.
 
     The partial ones are loops of at most one turn, so that what belongs to the row is computed before them.
@@ -104,24 +146,27 @@ def _led_lane_loop(
     left = b.remsi(b.sub(bound, lead), nest.width)
     whole = b.sub(bound, left)
     with cx.loop(0, lead, nest.width) as loop, cx.lanes_active(lead):
-        body(Coord(loop.index, 1))
-    with cx.loop(lead, whole, nest.width) as loop:
-        body(Coord(loop.index, 1))
+        body(loop.index)
+    _whole_vectors(cx, nest, lead, whole, body)
     with cx.loop(whole, bound, nest.width) as loop, cx.lanes_active(left):
-        body(Coord(loop.index, 1))
+        body(loop.index)
 
 
-def _lane_loop(cx: Lowering, nest: NestPlan, extent: int, body: Callable[[Coord], None]) -> None:
-    tail = extent % nest.width
-    whole = extent - tail
-    if whole == nest.width:
-        body(Coord(cx.builder.i64(0), 1))
-    elif whole:
-        with cx.loop(0, whole, nest.width) as loop:
-            body(Coord(loop.index, 1))
+def _lane_loop(cx: Lowering, nest: NestPlan, extent: int, body: _Vectors) -> None:
+    """Groups of vectors, then the whole ones that are left, then what is left of one."""
+    vectors, tail = divmod(extent, nest.width)
+    groups, single = divmod(vectors, nest.copies)
+    done = groups * nest.copies * nest.width
+    if groups == 1:
+        body(cx.builder.i64(0), nest.copies)
+    elif groups:
+        with cx.loop(0, done, nest.copies * nest.width) as loop:
+            body(loop.index, nest.copies)
+    if single:
+        body(cx.builder.i64(done), single)
     if tail:
         with cx.lanes_active(tail):
-            body(Coord(cx.builder.i64(whole), 1))
+            body(cx.builder.i64(extent - tail))
 
 
 def copy_nest(cx: Lowering, storage: Storage) -> NestPlan:
@@ -146,15 +191,20 @@ def store_tiles(cx: Lowering, stores: Sequence[StoreOp], nest: NestPlan) -> None
     """Write tiles of the same axes to views, in one nest: at every point all are computed, then all are written."""
     last = stores[-1]
 
-    def body(at: At) -> None:
-        for write in [_element(cx, op, at, streaming=nest.streaming) for op in stores]:
-            write()
+    def body(at: At) -> Write:
+        writes = [_element(cx, op, at, streaming=nest.streaming) for op in stores]
+        return lambda: _all(writes)
 
     def lead(at: At) -> SSAValue:
         index = access_index(cx, coord_values(cx, last.origin), _point(last, at))
         return line_offset(cx, last.view, index, nest.width * dtype_of(view_type(last.view).element).itemsize)
 
     run_nest(cx, nest, extents_of(space_of(last.value)), body, lead if nest.streaming else None)
+
+
+def _all(writes: Sequence[Write]) -> None:
+    for write in writes:
+        write()
 
 
 def _point(op: StoreOp, at: At) -> tuple[Coord, ...]:
