@@ -13,7 +13,8 @@ __all__ = ["Blocks", "Lines", "Product", "Terms", "price"]
 
 _PAGE = 4096
 # What no figure of a machine says, fitted to products of many shapes on Zen 4 cores:
-_KIND = 6400  # multiply-adds that the first tile of each size takes, since its code is fetched
+_KIND = 6400  # multiply-adds that the first tile of each size takes in a launch, since its code is fetched
+_OTHER = 800  # the same of each further size, whenever the product is computed again: branches are mispredicted
 _CALL = 16  # multiply-adds that a register tile takes beside its own: a call, and a pipe that fills and runs empty
 _AGAIN = (0.0, 0.03, 0.04, 1.0)  # by level, of a vector of B that is read again: the rest goes by beneath arithmetic
 _WAITED = (0.0, 0.05, 0.15, 1.0)  # the same of a line of A
@@ -66,7 +67,8 @@ class Lines:
 @dataclass(frozen=True, slots=True)
 class Product:
     """Extents, lanes of a vector and bytes of an element of the sums, and how the matrices lie. `a_panels`, `b_panels`:
-    the operand is computed while its panels are packed, so that it has some.
+    the operand is computed while its panels are packed, so that it has some. `folds`: how many times k sums stay in
+    registers. `runs`: how often one worker computes it in a launch.
     """
 
     rows: int
@@ -79,6 +81,8 @@ class Product:
     c: Lines
     a_panels: bool = False
     b_panels: bool = False
+    folds: int = 1
+    runs: int = 1
 
     @property
     def size(self) -> int:
@@ -89,12 +93,14 @@ class Product:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """Nanoseconds of one product: multiply-adds; what register tiles take beside them; copies into panels; and what A,
-    B and C take to be brought, beyond what goes on beneath arithmetic.
+    """Nanoseconds of one product: multiply-adds; what register tiles take beside them; its share of what fetching their
+    code takes, once a launch; copies into panels; and what A, B and C take to be brought, beyond what goes on beneath
+    arithmetic.
     """
 
     arithmetic: float
     tiles: float
+    code: float
     copies: float
     a: float
     b: float
@@ -102,12 +108,12 @@ class Terms:
 
     @property
     def total(self) -> float:
-        return self.arithmetic + self.tiles + self.copies + self.a + self.b + self.c
+        return self.arithmetic + self.tiles + self.code + self.copies + self.a + self.b + self.c
 
     def parts(self) -> dict[str, float]:
         """By the names that a reader sees."""
         return {
-            "multiply-adds": self.arithmetic, "tiles": self.tiles, "copies": self.copies,
+            "multiply-adds": self.arithmetic, "tiles": self.tiles, "code": self.code, "copies": self.copies,
             "A": self.a, "B": self.b, "C": self.c,
         }  # fmt: skip
 
@@ -118,7 +124,7 @@ class Terms:
 def price(product: Product, blocks: Blocks, machine: Machine) -> Terms:
     """The terms of a product in these blocks; nothing where there is nothing to multiply."""
     if not product.rows * product.columns * product.depth:
-        return Terms(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+        return Terms(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     return _Pricing(product, blocks, machine).terms()
 
 
@@ -140,14 +146,22 @@ class _Pricing:
         self.apart = machine.timings.apart * min(line, 1.0)  # of a vector: only the first of a line comes from afar
 
     def terms(self) -> Terms:
-        arithmetic = self.p.depth * sum(
-            rows * columns * self._step(height, vectors, share)
-            for height, rows in self.heights
-            for vectors, share, columns in self._widths()
+        arithmetic = (
+            self.p.folds
+            * self.p.depth
+            * sum(
+                rows * columns * self._step(height, vectors, share)
+                for height, rows in self.heights
+                for vectors, share, columns in self._widths()
+            )
         )
+        sizes, runs = len(self.heights) * len(self._widths()), self.p.runs
         calls = self.k_blocks * self.row_tiles * self.panels * _CALL
-        tiles = (calls + len(self.heights) * len(self._widths()) * _KIND) * self.times.arithmetic
-        return Terms(arithmetic, tiles, self._copies(), self._a(), self._b(arithmetic + tiles), self._c())
+        tiles = (calls + (sizes - 1) * _OTHER * (runs - 1) / runs) * self.times.arithmetic
+        code = sizes * _KIND * self.times.arithmetic / runs
+        read = self.p.folds
+        b = read * self._b((arithmetic + tiles + code) / read)
+        return Terms(arithmetic, tiles, code, self._copies(), read * self._a(), b, self._c())
 
     def _heights(self) -> list[tuple[int, int]]:
         """Rows of a register tile, and how many have so many."""

@@ -97,7 +97,8 @@ def _fuse_accumulators(placement: Placement) -> None:
             result = values[plan.value]
             in_place = result is op.result and _one_buffer(placement, op.c, result)
             split = _may_split(placement, op, result)
-            made = blocked(op, plan, placement.machine, placement.options, may_split=split)
+            runs = placement.structure.trips_of(op) * placement.programs
+            made = blocked(op, plan, placement.machine, placement.options, runs=runs, may_split=split)
             placement.contracts[op] = replace(made, in_place=in_place)
 
 

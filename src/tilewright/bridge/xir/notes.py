@@ -6,7 +6,7 @@ from xdsl.ir import Operation, SSAValue
 
 from tilewright.analysis.structure import Structure
 from tilewright.bridge.xir.flow import is_anchored
-from tilewright.bridge.xir.records import Caching, Decisions, Fill, NestPlan, Shared
+from tilewright.bridge.xir.records import Caching, ContractPlan, Decisions, Fill, NestPlan, Shared
 from tilewright.ir.kernel import Kernel
 from tilewright.ir.location import span_of
 from tilewright.ir.types import DimAttr, is_tile
@@ -42,7 +42,7 @@ def notes_of(kernel: Kernel, structure: Structure, decisions: Decisions) -> Iter
         read = " and ".join(_operand_read(fill, shared, direct=direct) for fill, shared, direct in (a, b))
         yield (
             f"line {line}: contraction with {rows} rows x {vectors} vectors x {lanes} lanes along {lane},"
-            f" operands {read}{_in_blocks(item.blocking)}{why}"
+            f" operands {read}{_in_blocks(item.blocking)}{_often(item)}{why}"
         )
         yield from (f"  {each}" for each in (item.search.lines() if item.search is not None else ()))
     yield from _kept(decisions, numbers)
@@ -66,6 +66,11 @@ def _in_blocks(blocking: tuple[int, int, int]) -> str:
     along_k = f", {k} of k at a time, between which sums wait where they end" if k else ""
     of_rows = f", {rows} rows at a time" if rows else ""
     return f"{along_k}{of_rows}{('', ', panels of B', ', panels of A and of B')[packed]}"
+
+
+def _often(item: ContractPlan) -> str:
+    runs = 1 if item.product is None else item.product.runs
+    return f", computed {runs} times by each worker" if runs > 1 else ""
 
 
 def _operand_read(fill: Fill | str | None, shared: Shared | str | None, *, direct: bool) -> str:

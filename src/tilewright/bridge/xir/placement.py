@@ -39,7 +39,7 @@ _INLINE_LIMIT = 64
 @dataclass
 class Placement:
     """The growing answer: places, demanded innermost dimensions, contractions, and pairs of arguments taken for
-    disjoint; and how many vectors of a tile its readers compute, if they do.
+    disjoint; and how many vectors of a tile its readers compute, if they do. `programs`: of one worker.
     """
 
     structure: Structure
@@ -49,6 +49,7 @@ class Placement:
     forms: Forms
     limits: Limits
     options: XirOptions
+    programs: int
     places: dict[SSAValue, Place] = field(default_factory=dict[SSAValue, Place])
     demands: Demands = field(default_factory=dict[SSAValue, int | None])
     contracts: dict[Operation, ContractPlan] = field(default_factory=dict[Operation, ContractPlan])

@@ -63,6 +63,26 @@ def test_what_is_converted_takes_operations_for_each_k() -> None:
     assert terms(narrow).arithmetic == (16 + 8 + 2) * 10
 
 
+# ---- what is done again
+
+
+def test_code_is_fetched_once_in_a_launch() -> None:
+    once, often = product(64, 64, 64), replace(product(64, 64, 64), runs=100)
+    assert terms(often).code == terms(once).code / 100 > 0
+    assert replace(terms(often), code=terms(once).code) == terms(once)  # of one size
+
+
+def test_further_sizes_of_tiles_take_something_every_time() -> None:
+    once, often = (terms(replace(product(60, 64, 64), runs=runs)) for runs in (1, 1000))
+    assert often.tiles - once.tiles == pytest.approx(once.code / 16, rel=0.01)  # two sizes, of which one is further
+
+
+def test_sums_that_stay_in_registers_over_several_axes_are_carried_once() -> None:
+    once, nine = (terms(replace(product(64, 64, 64), folds=folds)) for folds in (1, 9))
+    assert (nine.arithmetic, nine.a) == (9 * once.arithmetic, 9 * once.a)
+    assert (nine.c, nine.tiles) == (once.c, once.tiles)
+
+
 # ---- what is brought
 
 
