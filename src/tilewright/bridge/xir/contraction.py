@@ -345,28 +345,23 @@ def assumed(direct: Mapping[SSAValue, bool], structure: Structure) -> frozenset[
 # ---- blocking
 
 
-def blocked(
-    op: MmaOp, plan: ContractPlan, machine: Machine, options: XirOptions, *, runs: int, may_split: bool
-) -> ContractPlan:
-    """The plan with its register tile and blocks: those that cost least, of what the caller leaves open.
-
-    `runs` is how often one worker comes to the product. `may_split` says that sums may lie in the sink between blocks
-    of k: nothing that is read later is overwritten by them.
+def blocked(op: MmaOp, plan: ContractPlan, machine: Machine, options: XirOptions, bounds: Bounds) -> ContractPlan:
+    """The plan of a priced product with its register tile and blocks: those that cost least, of what the caller leaves
+    open.
     """
-    if plan.product is None:
+    product = plan.product
+    if product is None:
         return plan
-    product = replace(plan.product, runs=runs * times_of(op, plan))
-    if not may_split and 0 < options.k_block < product.depth:
+    if not bounds.may_split and 0 < options.k_block < product.depth:
         refuse(op, f"k_block = {options.k_block}, and what follows the product reads where its sums would wait")
-    a_lanes = plan.a_fill.lanes if isinstance(plan.a_fill, Fill) else 0
-    search = cheapest(product, machine, options, Bounds(may_split, bool(plan.folds), a_lanes))
+    search = cheapest(product, machine, options, bounds)
     if search.count > options.max_candidates:
         where = span_of(op)
         raise PlanError(TOO_MANY_CANDIDATES.at(where, count=search.count, limit=options.max_candidates))
     best = search.chosen.blocks
     blocking = (best.k, 0 if plan.folds else best.row_block, best.packed)
     tile = best.rows, best.vectors, plan.tile[2]
-    return replace(plan, tile=tile, blocking=blocking, product=product, search=search)
+    return replace(plan, tile=tile, blocking=blocking, search=search)
 
 
 def times_of(op: MmaOp, plan: ContractPlan) -> int:

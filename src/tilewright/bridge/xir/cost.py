@@ -31,7 +31,7 @@ __all__ = ["CostTerms", "Work", "element_work", "from_afar", "program_work", "sc
 class Work:
     """Of one packet of programs: arithmetic, memory where the packet's own data fit (`near`), and moving what it
     touches there from where the data of the whole launch fit (`far`). Products of an average program, how much more one
-    with whole blocks takes (`excess`), and what a worker takes for them once a launch (`code`).
+    with whole blocks takes (`excess`), and what a worker takes for them once a launch (`once`).
     """
 
     arithmetic: float
@@ -41,7 +41,7 @@ class Work:
     far: Level = Level.L1
     products: float = 0.0
     excess: float = 0.0
-    code: float = 0.0
+    once: float = 0.0
 
     @property
     def total(self) -> float:
@@ -113,7 +113,7 @@ def score(
         work.near,
         work.far,
         prices.basis,
-        work.products * share + work.code,
+        work.products * share + work.once,
     )
 
 
@@ -190,7 +190,7 @@ def element_work(layouts: Layouts, decisions: Decisions, prices: Prices) -> Work
         if is_anchored(op):
             meter.operation(op, position)
     excess = meter.largest - meter.products
-    return Work(meter.arithmetic, meter.memory, products=meter.products, excess=excess, code=meter.code)
+    return Work(meter.arithmetic, meter.memory, products=meter.products, excess=excess, once=meter.once)
 
 
 class _ElementMeter:
@@ -198,7 +198,7 @@ class _ElementMeter:
 
     def __init__(self, layouts: Layouts, decisions: Decisions, prices: Prices) -> None:
         self.layouts, self.decisions, self.prices = layouts, decisions, prices
-        self.arithmetic = self.memory = self.products = self.largest = self.code = 0.0
+        self.arithmetic = self.memory = self.products = self.largest = self.once = 0.0
 
     def operation(self, op: Operation, position: int) -> None:
         """Adds what one operation of a region body takes."""
@@ -223,7 +223,7 @@ class _ElementMeter:
         work = product_work(op, contract, self.decisions.limits, self.layouts.machine, trips)
         self.products += work.average
         self.largest += work.whole
-        self.code += work.code
+        self.once += work.once
 
     def _vectors(self, op: elementwise.ElementwiseOp, position: int, trips: int) -> float:
         if not is_tile(op.result):

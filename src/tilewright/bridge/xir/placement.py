@@ -26,7 +26,7 @@ from tilewright.ir.ops import elementwise, tiles
 from tilewright.ir.ops.access import LoadOp, StoreOp
 from tilewright.ir.ops.base import Effect
 from tilewright.ir.ops.memory import MemoryLoadOp, MemoryStoreOp
-from tilewright.ir.ops.regions import CarryingOp
+from tilewright.ir.ops.regions import CarryingOp, ParallelOp
 from tilewright.ir.types import is_tile, space_of
 
 __all__ = ["Placement", "place_tiles"]
@@ -39,7 +39,7 @@ _INLINE_LIMIT = 64
 @dataclass
 class Placement:
     """The growing answer: places, demanded innermost dimensions, contractions, and pairs of arguments taken for
-    disjoint; and how many vectors of a tile its readers compute, if they do. `programs`: of one worker.
+    disjoint; and how many vectors of a tile its readers compute, if they do. `root` is what `threads` workers share.
     """
 
     structure: Structure
@@ -49,7 +49,8 @@ class Placement:
     forms: Forms
     limits: Limits
     options: XirOptions
-    programs: int
+    root: ParallelOp
+    threads: int
     places: dict[SSAValue, Place] = field(default_factory=dict[SSAValue, Place])
     demands: Demands = field(default_factory=dict[SSAValue, int | None])
     contracts: dict[Operation, ContractPlan] = field(default_factory=dict[Operation, ContractPlan])
@@ -57,6 +58,11 @@ class Placement:
     absorbed: dict[Operation, tiles.MmaOp] = field(default_factory=dict[Operation, tiles.MmaOp])
     closures: dict[SSAValue, Closure] = field(default_factory=dict[SSAValue, Closure])
     vectors: dict[SSAValue, float] = field(default_factory=dict[SSAValue, float])
+
+    @property
+    def programs(self) -> int:
+        """Of one worker."""
+        return max(-(-self.root.space.volume // max(self.threads, 1)), 1)
 
     def is_inline(self, value: SSAValue) -> bool:
         """Whether the tile is placed, and recomputed where it is used."""

@@ -31,6 +31,7 @@ from tilewright.bridge.xir.notes import notes_of
 from tilewright.bridge.xir.options import PROGRAM, Element, Program, XirOptions
 from tilewright.bridge.xir.placement import Placement, place_tiles
 from tilewright.bridge.xir.prices import Prices, machine_prices, specification_prices
+from tilewright.bridge.xir.product_ways import choose_ways
 from tilewright.bridge.xir.records import (
     Decisions,
     LaneChoice,
@@ -38,7 +39,6 @@ from tilewright.bridge.xir.records import (
     Storage,
     stage_of,
 )
-from tilewright.bridge.xir.sharing import share_panels
 from tilewright.bridge.xir.squares import turn_beforehand
 from tilewright.bridge.xir.streaming import with_streams
 from tilewright.core.codes.unsupported import NO_CANDIDATE, PLAN_CONFLICT, TOO_MANY_CANDIDATES
@@ -256,13 +256,12 @@ def _decide(space: _Space, lanes: Program | Element) -> _Choice:
     fixed, reason = _fixed_dims(space, lanes)
     width = _program_width(space) if program else space.options.lane_width
     asked = LaneChoice(program, width, fixed)
-    programs = -(-space.root.space.volume // max(space.threads, 1))
     placement = Placement(
-        space.structure, space.may_alias, asked, space.machine, forms, limits, space.options, max(programs, 1)
+        space.structure, space.may_alias, asked, space.machine, forms, limits, space.options, space.root, space.threads
     )
     place_tiles(placement)
     staged = share_homes(placement)
-    share_panels(placement, space.root, space.threads)
+    choose_ways(placement)
     ask_ahead(placement, space.root)
     memories = {storage.owner: storage for storage in memory_storages(space.structure)}
     layouts = Layouts(placement, space.machine, asked, dict(memories))

@@ -21,7 +21,7 @@ class ProductWork:
 
     average: float
     whole: float
-    code: float
+    once: float
 
 
 def product_work(
@@ -38,13 +38,13 @@ def product_work(
         known = (rows, columns) == (product.rows, product.columns)
         part = replace(product, rows=rows, columns=columns)
         terms = search.chosen.terms if known else price(part, search.chosen.blocks, machine)
-        taken = times * (terms.total - terms.code)
+        taken = times * (terms.total - terms.once)
         average += some * others * taken
         whole = max(whole, taken)
     seen = [limits[dim] for dim in plan.outer if dim in limits]
     for limit in seen:
         average *= limit.size / (limit.blocks * limit.extent)
-    return ProductWork(average, whole, search.chosen.terms.code * product.runs)
+    return ProductWork(average, whole, search.chosen.terms.once * product.runs)
 
 
 def _sizes(extent: int, dim: int | None, limits: Mapping[int, LimitPlan]) -> Iterator[tuple[int, float]]:

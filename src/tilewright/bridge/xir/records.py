@@ -7,6 +7,7 @@ from enum import Enum
 from tilewright.bridge.xir.block_prices import Product
 from tilewright.bridge.xir.blocking import Search
 from tilewright.bridge.xir.recompute import Weighed
+from tilewright.core.dtypes import by_name
 from tilewright.ir.layout_attr import LayoutAttr
 
 __all__ = [
@@ -193,7 +194,7 @@ class Fill:
 class Shared:
     """Panels of an operand that a first launch packs for all programs: positions of the root `axes` along which it
     differs, so many `parts` of it, each in `panels` of `width` columns (of A: rows) and `depth` steps of k. `dtype` of
-    their elements; nanoseconds of one worker with panels of its own, and with these.
+    their elements.
     """
 
     axes: tuple[int, ...]
@@ -202,17 +203,18 @@ class Shared:
     width: int
     depth: int
     dtype: str
-    private: float
-    together: float
 
     @property
     def elements(self) -> int:
         """Of all panels."""
         return self.parts * self.panels * self.width * self.depth
 
+    @property
+    def bytes(self) -> int:
+        return self.elements * by_name(self.dtype).itemsize
+
     def __str__(self) -> str:
-        prices = f"{self.together:.0f} ns, {self.private:.0f} ns if each program packs"
-        return f"packed once for all programs, {self.parts} x {self.panels} panels ({prices})"
+        return f"packed once for all programs, {self.parts} x {self.panels} panels"
 
 
 @dataclass(frozen=True, slots=True)

@@ -168,3 +168,34 @@ def test_terms_add_up_and_are_told() -> None:
     found = terms(square(512), PANELS)
     assert found.total == pytest.approx(sum(found.parts().values()))
     assert str(found).startswith(f"{found.total:.0f} ns = multiply-adds {found.arithmetic:.0f} + tiles ")
+
+
+# ---- what programs share
+
+PARTED = replace(product(64, 256, 64), runs=8, workers=4, b_parts=1, a_parts=8)
+SHARED = replace(PANELS, shared=1)
+
+
+def test_a_worker_copies_its_part_of_what_is_shared() -> None:
+    own, shared = (terms(PARTED, blocks) for blocks in (replace(PANELS, row_block=8), SHARED))
+    assert shared.copies == pytest.approx(own.copies * (8 / 4) / (8 * 8), rel=0.3)  # 8 panels of 4 workers, 8 programs
+    assert terms(replace(PARTED, workers=1), SHARED).copies == pytest.approx(4 * shared.copies)
+
+
+def test_what_is_shared_is_waited_for_once_a_launch() -> None:
+    alone = terms(replace(PARTED, workers=1), SHARED)
+    assert alone.waiting == (FIGURES.relaunch + 8 * FIGURES.task) / 8
+    assert alone.once == alone.code + alone.waiting
+    several = terms(PARTED, SHARED)
+    assert several.waiting > (FIGURES.relaunch + 2 * FIGURES.task) / 8  # and half of a panel
+    assert terms(PARTED, PANELS).waiting == 0
+
+
+def test_panels_of_others_are_brought_to_each_program() -> None:
+    near, far = (terms(replace(PARTED, workers=workers), SHARED).b for workers in (1, 4))
+    assert far - near == pytest.approx(64 * 256 / 16 * (4.0 + 8.0 / 2))  # from L3, and half of being apart
+
+
+def test_both_operands_are_packed_in_one_launch() -> None:
+    both = terms(replace(PARTED, workers=1), replace(SHARED, packed=2, shared=3))
+    assert both.waiting == (FIGURES.relaunch + (8 + 8 * 8) * FIGURES.task) / 8

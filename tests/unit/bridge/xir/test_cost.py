@@ -76,7 +76,7 @@ def test_the_last_wave_waits_for_transfers_too() -> None:
 
 def test_whole_products_make_workers_wait_as_far_as_others_have_less() -> None:
     # 4 programs of 30 on average, one of 36 at most; code is fetched once by each worker
-    work, prices = Work(0.0, 0.0, products=30.0, excess=6.0, code=50.0), machine_prices(ROUND, Level.L1)
+    work, prices = Work(0.0, 0.0, products=30.0, excess=6.0, once=50.0), machine_prices(ROUND, Level.L1)
     two = score(work, prices, programs=4, block=2, packet=1, workers=2)
     assert (two.products, two.imbalance) == (2 * 30 + 50, 2 * 6)
     alone = score(work, prices, programs=4, block=4, packet=1, workers=1)
