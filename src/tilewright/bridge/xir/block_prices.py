@@ -9,15 +9,15 @@ from math import gcd, log2
 
 from tilewright.core.machine import Level, Machine
 
-__all__ = ["Blocks", "Lines", "Product", "Terms", "price"]
+__all__ = ["AGAIN", "KIND", "WAITED", "Blocks", "Lines", "Product", "Terms", "beneath", "price"]
 
 _PAGE = 4096
 # What no figure of a machine says, fitted to products of many shapes on Zen 4 cores:
-_KIND = 6400  # multiply-adds that the first tile of each size takes in a launch, since its code is fetched
+KIND = 6400  # multiply-adds that the first tile of each size takes in a launch, since its code is fetched
 _OTHER = 800  # the same of each further size, whenever the product is computed again: branches are mispredicted
 _CALL = 16  # multiply-adds that a register tile takes beside its own: a call, and a pipe that fills and runs empty
-_AGAIN = (0.0, 0.03, 0.04, 1.0)  # by level, of a vector of B that is read again: the rest goes by beneath arithmetic
-_WAITED = (0.0, 0.05, 0.15, 1.0)  # the same of a line of A
+AGAIN = (0.0, 0.03, 0.04, 1.0)  # by level, of a vector of B that is read again: the rest goes by beneath arithmetic
+WAITED = (0.0, 0.05, 0.15, 1.0)  # the same of a line of A
 _ACROSS = 3  # times as much of one that only one step of k reads
 _TURNING = 0.05  # of being apart, where rows of A come to the ends of their lines together
 _STREAMS = 12  # runs of lines that are fetched ahead at once; of twice as many none is
@@ -36,7 +36,8 @@ class Blocks:
     """The register tile, the length of a block of k (0: all), rows between two passes over B (0: all), and how many
     operands lie in panels (1: B, 2: A too). Panels of B are made one by one, each before its only use, unless rows go
     in blocks: then all of a block of k at once; or unless they are `shared` (1: B, 2: A, 3: both): a launch before that
-    of the product packs them for all programs.
+    of the product packs them for all programs. `along` says that lanes run along k: of a tile of sums `vectors` are
+    columns then.
     """
 
     rows: int
@@ -45,6 +46,7 @@ class Blocks:
     row_block: int
     packed: int
     shared: int = 0
+    along: bool = False
 
     @property
     def shares_a(self) -> bool:
@@ -183,7 +185,7 @@ class _Pricing:
         sizes, runs = len(self.heights) * len(self._widths()), self.p.runs
         calls = self.k_blocks * self.row_tiles * self.panels * _CALL
         tiles = (calls + (sizes - 1) * _OTHER * (runs - 1) / runs) * self.times.arithmetic
-        code = sizes * _KIND * self.times.arithmetic / runs
+        code = sizes * KIND * self.times.arithmetic / runs
         read = self.p.folds
         b = read * self._b((arithmetic + tiles + code) / read)
         return Terms(arithmetic, tiles, code, self._waiting(), self._copies(), read * self._a(), b, self._c())
@@ -265,7 +267,7 @@ class _Pricing:
     def _near_a(self, size: int, apart: float) -> float:
         """What a line of A takes when it comes again: of what is larger than a cache some part is still there."""
         machine = self.machine
-        costs = [part * figure for part, figure in zip(_WAITED, self.times.levels, strict=True)]
+        costs = [part * figure for part, figure in zip(WAITED, self.times.levels, strict=True)]
         for level, held in zip(Level, (machine.l1_bytes, machine.l2_bytes, machine.l3_bytes), strict=False):
             if size <= 2 * held:
                 gone = max(size / held - 1, 0.0)
@@ -282,18 +284,17 @@ class _Pricing:
             whole = self.shared_b or (panel if self.row_block >= p.rows else self.b_bytes)
             rounds = -(-p.rows // self.row_block)
             levels = machine.level_of(panel), machine.level_of(whole)
-            first, again = (_AGAIN[level] * times.levels[level] for level in reversed(levels))
+            first, again = (AGAIN[level] * times.levels[level] for level in reversed(levels))
             return vectors * (rounds * first + (passes - rounds) * again + self._fetched(self.shared_b))
         gathers = p.lanes * times.gathered_lane if p.b.across else 0.0
         share = min(self.blocks.vectors * p.b.places(machine.cache_line) * machine.cache_line / _PAGE, 1.0)
         near = machine.level_of(panel / share)
         at_once = self.k * self.blocks.vectors
         unseen = max(_unseen(self.k), 1 - _MISSES / max(at_once, _MISSES)) * p.b.apart * self.apart
-        again = _AGAIN[near] * (times.levels[near] + unseen)
+        again = AGAIN[near] * (times.levels[near] + unseen)
         first = times.levels[self.far] + unseen if self.far > Level.L2 else again
         if self.far == Level.MEMORY:
-            beneath = _BENEATH * _IN_FLIGHT / (_IN_FLIGHT + at_once)
-            first -= min(first, work / vectors) * beneath
+            first -= beneath(first, work / vectors, at_once)
         return vectors * (first + (passes - 1) * again + passes * gathers)
 
     def _c(self) -> float:
@@ -342,3 +343,8 @@ class _Pricing:
 def _unseen(runs: int) -> float:
     """Of so many runs of lines at once, how many are not fetched ahead."""
     return min(max(runs / _STREAMS - 1, 0.0), 1.0)
+
+
+def beneath(first: float, work: float, at_once: int) -> float:
+    """How much of bringing a vector from memory goes by beneath so much work on it, of so many at once."""
+    return min(first, work) * _BENEATH * _IN_FLIGHT / (_IN_FLIGHT + at_once)

@@ -9,10 +9,26 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from tilewright.bridge.xir.block_prices import Blocks, Product, Terms, price
+from tilewright.bridge.xir.dot_prices import DOT_TILES, dot_price
 from tilewright.bridge.xir.options import Use, XirOptions
 from tilewright.core.machine import Machine
 
-__all__ = ["LONGEST_BLOCK", "Bounds", "Family", "Search", "Way", "cheapest", "even_split", "tiles_of", "ways_of"]
+__all__ = [
+    "LONGEST_BLOCK",
+    "Bounds",
+    "Family",
+    "Search",
+    "Way",
+    "bytes_shared",
+    "cheapest",
+    "cheapest_dots",
+    "even_split",
+    "has_panels",
+    "price_of",
+    "tiles_of",
+    "ways_of",
+    "why_not_shared",
+]
 
 LONGEST_BLOCK = 512  # of k, in a short split; a long one is twice as long
 _ROW_BLOCK = 192
@@ -32,6 +48,7 @@ class Family(Enum):
     AT_ONCE = "panels of B, all of a block of k at once"
     BOTH = "panels of both operands"
     SHARED = "panels that a launch before packs for all programs"
+    ALONG_K = "lanes along k"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +96,13 @@ class Search:
     rejected: tuple[tuple[str, int], ...]
     count: int
 
+    def beside(self, dots: Way | str | None) -> "Search":
+        """Together with what lanes along k would take, or why they cannot be."""
+        if isinstance(dots, Way):
+            others = sorted((*self.others, dots), key=lambda way: way.terms.total)
+            return replace(self, others=tuple(others), count=self.count + 1)
+        return self if dots is None else replace(self, rejected=(*self.rejected, (f"lanes along k: {dots}", 1)))
+
     def lines(self) -> Iterator[str]:
         """For a reader: the price, then what it was weighed against."""
         yield f"{self.chosen.terms}; the cheapest of {self.count} ways: {self.chosen}"
@@ -113,6 +137,19 @@ def cheapest(product: Product, machine: Machine, options: XirOptions, bounds: Bo
     best = {way.family: way for way in reversed(ranked)}
     others = [way for way in ranked[1:] if way is best[way.family] and way.family is not ranked[0].family]
     return Search(ranked[0], tuple(others), tuple(refused.items()), len(ways))
+
+
+def cheapest_dots(product: Product, machine: Machine) -> Way:
+    """The cheapest way with lanes along k, of equals the first."""
+    cut = {(min(rows, product.rows), min(columns, product.columns)): None for rows, columns in DOT_TILES}
+    tiles = (Blocks(rows, columns, 0, 0, 0, along=True) for rows, columns in cut)
+    ways = [Way(blocks, Family.ALONG_K, price_of(product, blocks, machine)) for blocks in tiles]
+    return min(ways, key=lambda way: way.terms.total)
+
+
+def price_of(product: Product, blocks: Blocks, machine: Machine) -> Terms:
+    """The price of any way."""
+    return (dot_price if blocks.along else price)(product, blocks, machine)
 
 
 def _sharing_most(ways: list[Way]) -> list[Way]:

@@ -354,7 +354,7 @@ def blocked(op: MmaOp, plan: ContractPlan, machine: Machine, options: XirOptions
         return plan
     if not bounds.may_split and 0 < options.k_block < product.depth:
         refuse(op, f"k_block = {options.k_block}, and what follows the product reads where its sums would wait")
-    search = cheapest(product, machine, options, bounds)
+    search = cheapest(product, machine, options, bounds).beside(plan.dots)
     if search.count > options.max_candidates:
         where = span_of(op)
         raise PlanError(TOO_MANY_CANDIDATES.at(where, count=search.count, limit=options.max_candidates))

@@ -11,6 +11,7 @@ from math import prod
 from xdsl.ir import Operation, SSAValue
 
 from tilewright.analysis.affine import affine_of
+from tilewright.bridge.xir.block_prices import KIND
 from tilewright.bridge.xir.flow import is_anchored
 from tilewright.bridge.xir.footprint import Access, Footprint, extents_of, starts_of
 from tilewright.bridge.xir.layout import Layouts, width_for
@@ -50,7 +51,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class CostTerms:
-    """The terms of one candidate's score, in the units of their basis. `products`: those with blocks of their own."""
+    """The terms of one candidate's score, in the units of their basis. `products`: by prices of their own."""
 
     arithmetic: float
     memory: float
@@ -130,7 +131,8 @@ def program_work(root: regions.ParallelOp, innermost: int, prices: Prices, width
     meter = _ProgramMeter(root.indices[innermost] if root.space.rank else None, prices, width)
     meter.block(root.body.block.ops, 1.0)
     ragged = bool(root.space.rank) and root.space.extents[innermost] % width != 0
-    return Work(meter.arithmetic, meter.memory * (2 if ragged else 1))
+    memory = meter.memory * (2 if ragged else 1)
+    return Work(meter.arithmetic, memory, products=meter.products, once=meter.once)
 
 
 class _ProgramMeter:
@@ -138,8 +140,7 @@ class _ProgramMeter:
 
     def __init__(self, lane: SSAValue | None, prices: Prices, width: int) -> None:
         self.lane, self.prices, self.width = lane, prices, width
-        self.arithmetic = 0.0
-        self.memory = 0.0
+        self.arithmetic = self.memory = self.products = self.once = 0.0
 
     def block(self, ops: Iterable[Operation], repeat: float) -> None:
         for op in ops:
@@ -154,13 +155,23 @@ class _ProgramMeter:
             case LoadOp() | StoreOp() | UpdateOp() | LoadElementOp() | StoreElementOp():
                 self.memory += repeat * prod(extents_of(op)) * self._weight(op)
             case tiles.MmaOp():
-                self.arithmetic += repeat * contraction_volume(op) * 2 * self.prices.arithmetic
+                self._product(op, repeat)
             case tiles.ExtractOp():
                 self.memory += repeat * self.prices.extract
             case elementwise.ElementwiseOp():
                 self.arithmetic += repeat * space_of(op.result).volume * self.prices.of(op)
             case _:
                 return
+
+    def _product(self, op: tiles.MmaOp, repeat: float) -> None:
+        """Plain loops. By the machine their sums wait for each other, and their code is fetched as that of tiles is."""
+        volume, times = contraction_volume(op), self.prices.timings
+        taken = volume * 2 * self.prices.arithmetic
+        if times is None:
+            self.arithmetic += repeat * taken
+        elif volume:
+            self.products += repeat * max(taken, volume / space_of(op.c).volume * times.latency)
+            self.once += KIND * times.arithmetic
 
     def _weight(self, op: Access) -> float:
         slope = 0
@@ -216,7 +227,7 @@ class _ElementMeter:
 
     def _product(self, op: tiles.MmaOp, contract: ContractPlan, trips: int) -> None:
         """By the price of its blocks; the specification knows only multiply-adds."""
-        if self.prices.basis is Basis.SPECIFICATION or contract.along:
+        if self.prices.basis is Basis.SPECIFICATION:
             lanes = contract.along or contract.tile[2]
             self.arithmetic += trips * contraction_volume(op) / lanes * self.prices.arithmetic
             return

@@ -5,7 +5,7 @@ when its snapshot cannot be overtaken by a write, and recomputing it costs less 
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from xdsl.ir import Operation, SSAValue
 
@@ -13,9 +13,9 @@ from tilewright.analysis.access import Limits
 from tilewright.analysis.affine import affine_of
 from tilewright.analysis.forms import Forms
 from tilewright.analysis.structure import Structure
-from tilewright.bridge.xir.contraction import Demands, Outcome, plan_contraction
-from tilewright.bridge.xir.dots import plan_dots
+from tilewright.bridge.xir.contraction import Demands
 from tilewright.bridge.xir.flow import Read, is_anchored, reads_of, tile_operands
+from tilewright.bridge.xir.lanes import plan_product
 from tilewright.bridge.xir.options import Use, XirOptions
 from tilewright.bridge.xir.recompute import Closure, evaluations, has_expensive, lanes_of, weigh
 from tilewright.bridge.xir.records import ContractPlan, LaneChoice, Place
@@ -117,10 +117,8 @@ def _place_contraction(placement: Placement, op: tiles.MmaOp) -> None:
         placement.may_alias,
         placement.absorbed,
     )
-    dots = plan_dots(op, setting)
-    outcome = dots if isinstance(dots, Outcome) else plan_contraction(op, setting)
-    against = () if isinstance(dots, Outcome) else (f"no lanes along k: {dots}",)
-    placement.contracts[op] = replace(outcome.plan, why=(*outcome.plan.why, *against))
+    outcome = plan_product(op, setting, placement.structure.trips_of(op) * placement.programs)
+    placement.contracts[op] = outcome.plan
     placement.assume(outcome.disjoint)
     for value, reason in outcome.kept.items():
         placement.keep(value, f"operand of a contraction: {reason}")

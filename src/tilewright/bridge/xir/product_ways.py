@@ -34,8 +34,8 @@ def choose_ways(placement: Placement) -> None:
 
 
 def _chosen(placement: Placement, op: tiles.MmaOp, plan: ContractPlan, result: SSAValue, left: int) -> ContractPlan:
-    if plan.product is None:
-        return plan
+    if plan.product is None or plan.along:
+        return plan  # lanes along k were chosen with their tile
     runs = placement.structure.trips_of(op) * placement.programs * times_of(op, plan)
     a, b = parts_of_operands(placement, op, plan)
     a_parts, b_parts = (0 if isinstance(each, str) else each.count for each in (a, b))

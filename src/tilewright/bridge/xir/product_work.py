@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import product as every
 
-from tilewright.bridge.xir.block_prices import price
+from tilewright.bridge.xir.blocking import price_of
 from tilewright.bridge.xir.contraction import times_of
 from tilewright.bridge.xir.records import ContractPlan, LimitPlan
 from tilewright.core.machine import Machine
@@ -37,8 +37,9 @@ def product_work(
     for (rows, some), (columns, others) in every(*sizes):
         known = (rows, columns) == (product.rows, product.columns)
         part = replace(product, rows=rows, columns=columns)
-        terms = search.chosen.terms if known else price(part, search.chosen.blocks, machine)
-        taken = times * (terms.total - terms.once)
+        terms = search.chosen.terms if known else price_of(part, search.chosen.blocks, machine)
+        buffered = terms.copies if plan.along else 0.0  # the loop that fills a buffer counts by itself
+        taken = times * (terms.total - terms.once - buffered)
         average += some * others * taken
         whole = max(whole, taken)
     seen = [limits[dim] for dim in plan.outer if dim in limits]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from tilewright.bridge.xir.block_prices import Product
-from tilewright.bridge.xir.blocking import Search
+from tilewright.bridge.xir.blocking import Search, Way
 from tilewright.bridge.xir.recompute import Weighed
 from tilewright.core.dtypes import by_name
 from tilewright.ir.layout_attr import LayoutAttr
@@ -229,7 +229,8 @@ class ContractPlan:
     are read as they lie. `a_shared`, `b_shared`: panels that all programs share, or why those of the operand are not;
     None where it has no panels. `product`: what tile and blocks are chosen by; `search`: how they were. `ahead`: lines
     of the result are asked for while its sums are computed. `along`: lanes along k, 0 where they run along `lane`; the
-    tile has then rows, columns, and one lane. `why`: reasons for these two.
+    tile has then rows, columns, and one lane; elsewhere `dots` is what that would take, or why it cannot be. `why`:
+    reasons why lines are asked for.
     """
 
     swapped: bool
@@ -254,6 +255,7 @@ class ContractPlan:
     b_shared: Shared | str | None = None
     ahead: bool = False
     along: int = 0
+    dots: Way | str | None = None
     why: tuple[str, ...] = ()
 
 

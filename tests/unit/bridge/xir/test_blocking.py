@@ -65,7 +65,7 @@ def test_what_is_far_or_lies_across_goes_through_panels(found: Product, family: 
 def test_the_best_of_each_other_family_is_kept_with_its_price() -> None:
     search = searched(shareable(), bounds=replace(FREE, shared_bytes=1 << 30))
     families = [search.chosen.family, *(way.family for way in search.others)]
-    assert sorted(family.name for family in families) == sorted(Family.__members__)
+    assert sorted(family.name for family in families) == sorted(set(Family.__members__) - {"ALONG_K"})
     prices = [way.terms.total for way in (search.chosen, *search.others)]
     assert prices == sorted(prices)
 
