@@ -87,6 +87,19 @@ def test_a_program_pays_for_the_rows_that_it_has() -> None:
     assert shared.products + shared.imbalance >= whole.total - whole.code  # the others wait for whole blocks
 
 
+@pytest.mark.parametrize(("threads", "rounds"), [(1, 5), (2, 3), (4, 2), (5, 1), (16, 1)])
+def test_tasks_go_in_rounds(threads: int, rounds: int) -> None:
+    kernel = of(160)  # 5 programs
+    found = made(kernel, XirOptions(lanes=element(), block_size=1), threads=threads)
+    (item,) = contracts_of(kernel, found)
+    assert item.search is not None
+    assert item.product is not None
+    task, terms = item.search.chosen.terms, found.chosen.terms
+    others = (terms.arithmetic + terms.memory + terms.transfer) * min(threads, 5) / 5
+    expected = rounds * (task.total - task.once + others) + item.product.runs * task.once
+    assert terms.total - terms.dispatch == pytest.approx(expected)
+
+
 def test_partial_blocks_of_loops_around_count_for_their_part() -> None:
     kernel = of(32, heads=4)
     (op,) = (op for op in structure_of(kernel.op).position if isinstance(op, MmaOp))
