@@ -285,7 +285,10 @@ class _Pricing:
             rounds = -(-p.rows // self.row_block)
             levels = machine.level_of(panel), machine.level_of(whole)
             first, again = (AGAIN[level] * times.levels[level] for level in reversed(levels))
-            return vectors * (rounds * first + (passes - rounds) * again + self._fetched(self.shared_b))
+            if self.shared_b:  # what others packed is waited for in each round as lines of A are
+                fetched, waited = self._fetched(self.shared_b), WAITED[levels[1]] * times.levels[levels[1]]
+                return vectors * (fetched + first + (rounds - 1) * waited + (passes - rounds) * again)
+            return vectors * (rounds * first + (passes - rounds) * again)
         gathers = p.lanes * times.gathered_lane if p.b.across else 0.0
         share = min(self.blocks.vectors * p.b.places(machine.cache_line) * machine.cache_line / _PAGE, 1.0)
         near = machine.level_of(panel / share)

@@ -199,3 +199,9 @@ def test_panels_of_others_are_brought_to_each_program() -> None:
 def test_both_operands_are_packed_in_one_launch() -> None:
     both = terms(replace(PARTED, workers=1), replace(SHARED, packed=2, shared=3))
     assert both.waiting == (FIGURES.relaunch + (8 + 8 * 8) * FIGURES.task) / 8
+
+
+def test_shared_panels_are_waited_for_in_each_round_of_rows() -> None:
+    found = replace(product(64, 4096, 512), runs=1, workers=4, b_parts=1)  # 8 MiB
+    once, twice = (terms(found, replace(SHARED, row_block=rows)).b for rows in (64, 32))
+    assert twice - once == pytest.approx(512 * 4096 / 16 * (0.15 * 4.0 - 0.03 * 2.0))  # L3, and one pass less from L2
