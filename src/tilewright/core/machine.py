@@ -50,6 +50,7 @@ class Timings:
     apart:         what a vector takes longer that lies in another page than the one before.
     task:          handing out one task of a launch.
     wake:          until a sleeping worker works.
+    relaunch:      from the end of one launch to the next, while workers are awake.
     source:        where the figures come from, for a reader.
     """
 
@@ -63,6 +64,7 @@ class Timings:
     latency: float = 1.2
     broadcast: float = 0.16
     apart: float = 2.0
+    relaunch: float = 2_000.0
     source: str = "typical figures"
 
     def __str__(self) -> str:
@@ -71,7 +73,7 @@ class Timings:
             f"multiply-add {self.arithmetic:.3g}, chained {self.latency:.3g}, division {self.division:.3g},"
             f" exponential {self.expensive:.3g}, vector from {places}, in another page {self.apart:.3g} more,"
             f" broadcast element {self.broadcast:.3g}, gathered element {self.gathered_lane:.3g},"
-            f" task {self.task:.3g}, waking {self.wake:.6g} ns ({self.source})"
+            f" task {self.task:.3g}, waking {self.wake:.6g}, another launch {self.relaunch:.6g} ns ({self.source})"
         )
 
 

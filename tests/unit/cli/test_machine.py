@@ -28,5 +28,5 @@ def test_it_shows_the_figures_and_measures_again(tmp_path: Path, monkeypatch: py
     assert lines[1].startswith(f"caches   L1 {found.l1_bytes // 1024} KiB, L2 ")
     assert lines[2:] == [f"figures  {kept_timings(found, tmp_path)}", f"file     {path}"]
     path.write_text(path.read_text().replace('"wake": 10000.0', '"wake": 1.0'))
-    assert "waking 1 ns" in output()[2]
-    assert "waking 10000 ns" in output("--again")[2]
+    assert "waking 1, " in output()[2]
+    assert "waking 10000, " in output("--again")[2]

@@ -9,14 +9,15 @@ from math import gcd, log2
 
 from tilewright.core.machine import Level, Machine
 
-__all__ = ["Blocks", "Lines", "Product", "Terms", "price"]
+__all__ = ["AGAIN", "KIND", "WAITED", "Blocks", "Lines", "Product", "Terms", "beneath", "price"]
 
 _PAGE = 4096
 # What no figure of a machine says, fitted to products of many shapes on Zen 4 cores:
-_KIND = 6400  # multiply-adds that the first tile of each size takes, since its code is fetched
+KIND = 6400  # multiply-adds that the first tile of each size takes in a launch, since its code is fetched
+_OTHER = 800  # the same of each further size, whenever the product is computed again: branches are mispredicted
 _CALL = 16  # multiply-adds that a register tile takes beside its own: a call, and a pipe that fills and runs empty
-_AGAIN = (0.0, 0.03, 0.04, 1.0)  # by level, of a vector of B that is read again: the rest goes by beneath arithmetic
-_WAITED = (0.0, 0.05, 0.15, 1.0)  # the same of a line of A
+AGAIN = (0.0, 0.03, 0.04, 1.0)  # by level, of a vector of B that is read again: the rest goes by beneath arithmetic
+WAITED = (0.0, 0.05, 0.15, 1.0)  # the same of a line of A
 _ACROSS = 3  # times as much of one that only one step of k reads
 _NEAR_STEPS = 8  # times as much of one after a step of up to two pages, which are taken for a stream that they are not
 _TURNING = 0.05  # of being apart, where rows of A come to the ends of their lines together
@@ -24,6 +25,7 @@ _STREAMS = 12  # runs of lines that are fetched ahead at once; of twice as many 
 _MISSES = 48  # lines that a core waits for at once
 _IN_FLIGHT = 32  # vectors on their way from memory beneath which as much arithmetic goes on as not
 _BENEATH = 0.8  # the most of it that does
+_BROUGHT = 0.5  # of being apart, for a vector of shared panels that a program reads first
 _ASKED = 0.1  # multiply-adds, for each k of a tile that asks for what is copied after it
 # What the code does:
 _AHEAD = 8  # register tiles over a panel, between which the next one is copied
@@ -34,7 +36,9 @@ _WRITTEN = 2  # a line that is written is brought first, and carried back
 class Blocks:
     """The register tile, the length of a block of k (0: all), rows between two passes over B (0: all), and how many
     operands lie in panels (1: B, 2: A too). Panels of B are made one by one, each before its only use, unless rows go
-    in blocks: then all of a block of k at once.
+    in blocks: then all of a block of k at once; or unless they are `shared` (1: B, 2: A, 3: both): a launch before that
+    of the product packs them for all programs. `along` says that lanes run along k: of a tile of sums `vectors` are
+    columns then.
     """
 
     rows: int
@@ -42,6 +46,16 @@ class Blocks:
     k: int
     row_block: int
     packed: int
+    shared: int = 0
+    along: bool = False
+
+    @property
+    def shares_a(self) -> bool:
+        return self.shared & 2 > 0
+
+    @property
+    def shares_b(self) -> bool:
+        return self.shared & 1 > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +81,9 @@ class Lines:
 @dataclass(frozen=True, slots=True)
 class Product:
     """Extents, lanes of a vector and bytes of an element of the sums, and how the matrices lie. `a_panels`, `b_panels`:
-    the operand is computed while its panels are packed, so that it has some.
+    the operand is computed while its panels are packed, so that it has some. `folds`: how many times k sums stay in
+    registers. `runs`: how often one of the `workers` computes it in a launch. `a_parts`, `b_parts`: in how many parts
+    its panels can be shared by all programs, 0 where they cannot be.
     """
 
     rows: int
@@ -80,6 +96,11 @@ class Product:
     c: Lines
     a_panels: bool = False
     b_panels: bool = False
+    folds: int = 1
+    runs: int = 1
+    workers: int = 1
+    a_parts: int = 0
+    b_parts: int = 0
 
     @property
     def size(self) -> int:
@@ -90,12 +111,15 @@ class Product:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """Nanoseconds of one product: multiply-adds; what register tiles take beside them; copies into panels; and what A,
-    B and C take to be brought, beyond what goes on beneath arithmetic.
+    """Nanoseconds of one product: multiply-adds; what register tiles take beside them; its share of what fetching their
+    code takes, once a launch, and of waiting for panels that others pack; copies into panels; and what A, B and C take
+    to be brought, beyond what goes on beneath arithmetic.
     """
 
     arithmetic: float
     tiles: float
+    code: float
+    waiting: float
     copies: float
     a: float
     b: float
@@ -103,23 +127,29 @@ class Terms:
 
     @property
     def total(self) -> float:
-        return self.arithmetic + self.tiles + self.copies + self.a + self.b + self.c
+        return self.arithmetic + self.tiles + self.once + self.copies + self.a + self.b + self.c
+
+    @property
+    def once(self) -> float:
+        """What a worker takes once a launch, shared by all of its products."""
+        return self.code + self.waiting
 
     def parts(self) -> dict[str, float]:
         """By the names that a reader sees."""
         return {
-            "multiply-adds": self.arithmetic, "tiles": self.tiles, "copies": self.copies,
-            "A": self.a, "B": self.b, "C": self.c,
+            "multiply-adds": self.arithmetic, "tiles": self.tiles, "code": self.code, "waiting": self.waiting,
+            "copies": self.copies, "A": self.a, "B": self.b, "C": self.c,
         }  # fmt: skip
 
     def __str__(self) -> str:
-        return f"{self.total:.0f} ns = " + " + ".join(f"{name} {part:.0f}" for name, part in self.parts().items())
+        parts = {name: part for name, part in self.parts().items() if part or name != "waiting"}
+        return f"{self.total:.0f} ns = " + " + ".join(f"{name} {part:.0f}" for name, part in parts.items())
 
 
 def price(product: Product, blocks: Blocks, machine: Machine) -> Terms:
     """The terms of a product in these blocks; nothing where there is nothing to multiply."""
     if not product.rows * product.columns * product.depth:
-        return Terms(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+        return Terms(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     return _Pricing(product, blocks, machine).terms()
 
 
@@ -139,16 +169,27 @@ class _Pricing:
         self.far = machine.level_of(product.size)
         line = product.lanes * product.itemsize / machine.cache_line
         self.apart = machine.timings.apart * min(line, 1.0)  # of a vector: only the first of a line comes from afar
+        self.b_bytes = self.k * product.columns * product.itemsize  # of panels, all of a block of k
+        self.shared_a = product.a_parts * product.rows * product.depth * product.itemsize if blocks.shares_a else 0
+        self.shared_b = product.b_parts * product.columns * product.depth * product.itemsize if blocks.shares_b else 0
 
     def terms(self) -> Terms:
-        arithmetic = self.p.depth * sum(
-            rows * columns * self._step(height, vectors, share)
-            for height, rows in self.heights
-            for vectors, share, columns in self._widths()
+        arithmetic = (
+            self.p.folds
+            * self.p.depth
+            * sum(
+                rows * columns * self._step(height, vectors, share)
+                for height, rows in self.heights
+                for vectors, share, columns in self._widths()
+            )
         )
+        sizes, runs = len(self.heights) * len(self._widths()), self.p.runs
         calls = self.k_blocks * self.row_tiles * self.panels * _CALL
-        tiles = (calls + len(self.heights) * len(self._widths()) * _KIND) * self.times.arithmetic
-        return Terms(arithmetic, tiles, self._copies(), self._a(), self._b(arithmetic + tiles), self._c())
+        tiles = (calls + (sizes - 1) * _OTHER * (runs - 1) / runs) * self.times.arithmetic
+        code = sizes * KIND * self.times.arithmetic / runs
+        read = self.p.folds
+        b = read * self._b((arithmetic + tiles + code) / read)
+        return Terms(arithmetic, tiles, code, self._waiting(), self._copies(), read * self._a(), b, self._c())
 
     def _heights(self) -> list[tuple[int, int]]:
         """Rows of a register tile, and how many have so many."""
@@ -177,6 +218,32 @@ class _Pricing:
         loads = vectors * times.levels[Level.L1] + rows * times.broadcast
         return max(work * times.arithmetic, loads, times.latency)
 
+    def _waiting(self) -> float:
+        """A launch before packs what is shared, a task a panel, and its end is waited for: half a panel, if there are
+        several workers.
+        """
+        p, times = self.p, self.times
+        if not self.blocks.shared:
+            return 0.0
+        tasks = last = 0.0
+        if self.shared_a:
+            tasks += self._packed(p.a_parts, self.row_tiles)
+            last = max(last, self._a_copies(shared=False) / self.row_tiles)
+        if self.shared_b:
+            tasks += self._packed(p.b_parts, self.panels)
+            last = max(last, self._b_copies(shared=False) / self.panels)
+        waited = last / 2 if p.workers > 1 else 0.0
+        return (times.relaunch + tasks * times.task + waited) / p.runs
+
+    def _packed(self, parts: int, panels: int) -> int:
+        """Shared panels that one worker packs."""
+        return -(-parts * panels // self.p.workers)
+
+    def _fetched(self, size: int) -> float:
+        """A vector of shared panels where a program reads it first; what others packed lies beyond L2."""
+        level = max(self.machine.level_of(size), self.far, Level.L3 if self.p.workers > 1 else Level.L1)
+        return self.times.levels[level] + _BROUGHT * self.apart if size and level > Level.L2 else 0.0
+
     def _a(self) -> float:
         """Each panel of B meets all rows of a block. Rows that share a set of the first cache throw each other out
         before a line is used up; rows that begin anew in each block of k are not fetched ahead.
@@ -185,7 +252,7 @@ class _Pricing:
         vectors = p.rows * p.depth / p.lanes
         size = self.row_block * self.k * p.itemsize
         if self.packs_a:
-            return (self.panels - 1) * vectors * self._near_a(size, 0.0)
+            return vectors * ((self.panels - 1) * self._near_a(size, 0.0) + self._fetched(self.shared_a))
         first = vectors * times.levels[self.far]
         again = self._near_a(size, self.apart * p.a.apart)
         height = min(self.blocks.rows, self.row_block)
@@ -208,7 +275,7 @@ class _Pricing:
     def _near_a(self, size: int, apart: float) -> float:
         """What a line of A takes when it comes again: of what is larger than a cache some part is still there."""
         machine = self.machine
-        costs = [part * figure for part, figure in zip(_WAITED, self.times.levels, strict=True)]
+        costs = [part * figure for part, figure in zip(WAITED, self.times.levels, strict=True)]
         for level, held in zip(Level, (machine.l1_bytes, machine.l2_bytes, machine.l3_bytes), strict=False):
             if size <= 2 * held:
                 gone = max(size / held - 1, 0.0)
@@ -222,10 +289,13 @@ class _Pricing:
         panel = self.k * self.width * p.itemsize
         passes = self.row_tiles
         if self.blocks.packed:
-            whole = panel if self.row_block >= p.rows else self.k * p.columns * p.itemsize
+            whole = self.shared_b or (panel if self.row_block >= p.rows else self.b_bytes)
             rounds = -(-p.rows // self.row_block)
             levels = machine.level_of(panel), machine.level_of(whole)
-            first, again = (_AGAIN[level] * times.levels[level] for level in reversed(levels))
+            first, again = (AGAIN[level] * times.levels[level] for level in reversed(levels))
+            if self.shared_b:  # what others packed is waited for in each round as lines of A are
+                fetched, waited = self._fetched(self.shared_b), WAITED[levels[1]] * times.levels[levels[1]]
+                return vectors * (fetched + first + (rounds - 1) * waited + (passes - rounds) * again)
             return vectors * (rounds * first + (passes - rounds) * again)
         gathers = p.lanes * times.gathered_lane if p.b.across else 0.0
         share = min(self.blocks.vectors * p.b.places(machine.cache_line) * machine.cache_line / _PAGE, 1.0)
@@ -233,11 +303,10 @@ class _Pricing:
         at_once = self.k * self.blocks.vectors
         unseen = max(_unseen(self.k), 1 - _MISSES / max(at_once, _MISSES)) * p.b.apart * self.apart
         beyond = machine.level_of(panel) > Level.L2  # even if its lines took all sets
-        again = (1.0 if beyond else _AGAIN[near]) * (times.levels[near] + unseen)
+        again = (1.0 if beyond else AGAIN[near]) * (times.levels[near] + unseen)
         first = times.levels[self.far] + unseen if self.far > Level.L2 else again
         if self.far == Level.MEMORY:
-            beneath = _BENEATH * _IN_FLIGHT / (_IN_FLIGHT + at_once)
-            first -= min(first, work / vectors) * beneath
+            first -= beneath(first, work / vectors, at_once)
         return vectors * (first + (passes - 1) * again + passes * gathers)
 
     def _c(self) -> float:
@@ -248,22 +317,31 @@ class _Pricing:
         return self.k_blocks * p.rows * -(-p.columns // p.lanes) * (2 * times.levels[level] + apart)
 
     def _copies(self) -> float:
+        return self._b_copies(shared=self.blocks.shares_b) + self._a_copies(shared=self.blocks.shares_a)
+
+    def _b_copies(self, *, shared: bool) -> float:
         p, blocks = self.p, self.blocks
-        copies = 0.0
-        if blocks.packed:
-            one_by_one = self.row_block >= p.rows
-            ahead = one_by_one and not p.b_panels and p.rows >= _AHEAD * blocks.rows and self.panels > 1
-            held = self.k * (self.width * (2 if ahead else 1) if one_by_one else p.columns)
-            vectors = p.depth * self.panels * blocks.vectors
-            copies += vectors * self._copied(p.b, p.lanes, held * p.itemsize, ahead=ahead)
-            if ahead:
-                copies += p.depth * self.row_tiles * self.panels * _ASKED * self.times.arithmetic
-        if self.packs_a:
-            lanes = blocks.rows & -blocks.rows
-            held = self.k * min(self.row_block, p.rows) * p.itemsize
-            turned = Lines(p.a.step, not p.a.across, p.a.converted)
-            copies += p.depth * p.rows / lanes * self._copied(turned, lanes, held, ahead=False)
-        return copies
+        if not blocks.packed:
+            return 0.0
+        vectors = p.depth * self.panels * blocks.vectors
+        if self.shared_b:
+            part = self._packed(p.b_parts, self.panels) / (self.panels * p.runs) if shared else 1.0
+            return vectors * part * self._copied(p.b, p.lanes, self.shared_b, ahead=False)
+        one_by_one = self.row_block >= p.rows
+        ahead = one_by_one and not p.b_panels and p.rows >= _AHEAD * blocks.rows and self.panels > 1
+        held = self.k * self.width * (2 if ahead else 1) * p.itemsize if one_by_one else self.b_bytes
+        asked = p.depth * self.row_tiles * self.panels * _ASKED * self.times.arithmetic if ahead else 0.0
+        return vectors * self._copied(p.b, p.lanes, held, ahead=ahead) + asked
+
+    def _a_copies(self, *, shared: bool) -> float:
+        p = self.p
+        if not self.packs_a:
+            return 0.0
+        lanes = self.blocks.rows & -self.blocks.rows
+        held = self.shared_a or self.k * min(self.row_block, p.rows) * p.itemsize
+        part = self._packed(p.a_parts, self.row_tiles) / (self.row_tiles * p.runs) if shared else 1.0
+        turned = Lines(p.a.step, not p.a.across, p.a.converted)
+        return p.depth * p.rows / lanes * part * self._copied(turned, lanes, held, ahead=False)
 
     def _copied(self, lines: Lines, lanes: int, held: int, *, ahead: bool) -> float:
         """A vector of a panel: read, turned where it lies across, and written."""
@@ -277,3 +355,8 @@ class _Pricing:
 def _unseen(runs: int) -> float:
     """Of so many runs of lines at once, how many are not fetched ahead."""
     return min(max(runs / _STREAMS - 1, 0.0), 1.0)
+
+
+def beneath(first: float, work: float, at_once: int) -> float:
+    """How much of bringing a vector from memory goes by beneath so much work on it, of so many at once."""
+    return min(first, work) * _BENEATH * _IN_FLIGHT / (_IN_FLIGHT + at_once)

@@ -4,16 +4,12 @@ Each carry has a home buffer; a yielded tile may be computed straight into it wh
 Everything else is staged: computed into a buffer of its own, and copied home after all yields are computed.
 """
 
-from dataclasses import replace
-
 from xdsl.ir import Operation, SSAValue
 
-from tilewright.bridge.xir.contraction import blocked
-from tilewright.bridge.xir.flow import Read, tile_operands
+from tilewright.bridge.xir.flow import Read
 from tilewright.bridge.xir.placement import Placement
 from tilewright.bridge.xir.records import Place
 from tilewright.ir.ops import elementwise, tiles
-from tilewright.ir.ops.access import LoadOp, StoreOp
 from tilewright.ir.ops.regions import CarryingOp, YieldOp
 from tilewright.ir.types import is_tile, space_of
 
@@ -28,7 +24,6 @@ def share_homes(placement: Placement) -> frozenset[tuple[int, int]]:
         for index, carry in enumerate(region.carries):
             if is_tile(carry) and not _share(placement, region, index, carry):
                 staged.add((placement.structure.position[region], index))
-    _fuse_accumulators(placement)
     return frozenset(staged)
 
 
@@ -87,45 +82,3 @@ def _is_pointwise(read: Read, region: CarryingOp, carry: SSAValue) -> bool:
             return read.operand == region.carries.index(carry)
         case _:
             return isinstance(read.op, elementwise.ElementwiseOp | tiles.MmaOp)
-
-
-def _fuse_accumulators(placement: Placement) -> None:
-    """Note which contractions accumulate in the buffer that already holds their `c`, and block all of them."""
-    values = {number: value for value, number in placement.structure.numbers.items()}
-    for op, plan in placement.contracts.items():
-        if isinstance(op, tiles.MmaOp):
-            result = values[plan.value]
-            in_place = result is op.result and _one_buffer(placement, op.c, result)
-            split = _may_split(placement, op, result)
-            made = blocked(op, plan, placement.machine, placement.options, may_split=split)
-            placement.contracts[op] = replace(made, in_place=in_place)
-
-
-def _one_buffer(placement: Placement, a: SSAValue, b: SSAValue) -> bool:
-    first, second = placement.places.get(a), placement.places.get(b)
-    return first is not None and second is not None and first.storage is not None and first.storage == second.storage
-
-
-def _may_split(placement: Placement, op: tiles.MmaOp, result: SSAValue) -> bool:
-    """Whether sums may lie in the sink between blocks of k: what is absorbed after the chain must not read it."""
-    chain = [item for item, owner in placement.absorbed.items() if owner is op]
-    sink = next((item.view for item in chain if isinstance(item, StoreOp)), None)
-    storage = None if result not in placement.places else placement.places[result].storage
-    for item in chain:
-        for operand in item.operands:
-            if is_tile(operand) and operand is not op.result and _touches(placement, operand, sink, storage):
-                return False
-    return True
-
-
-def _touches(placement: Placement, value: SSAValue, view: SSAValue | None, storage: int | None) -> bool:
-    """Whether computing an inline tile reads the view or the buffer."""
-    place = placement.places.get(value)
-    if place is not None and place.storage is not None:
-        return place.storage == storage
-    owner = value.owner
-    if isinstance(owner, LoadOp):
-        return owner.view is view
-    if not isinstance(owner, Operation) or isinstance(owner, tiles.MmaOp):
-        return False
-    return any(_touches(placement, operand, view, storage) for operand in tile_operands(owner))

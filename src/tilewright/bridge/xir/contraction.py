@@ -39,6 +39,7 @@ __all__ = [
     "plan_contraction",
     "roles_of",
     "stride_along",
+    "times_of",
     "why_copied",
 ]
 
@@ -269,7 +270,7 @@ def _fills(
 ) -> dict[SSAValue, Fill | str]:
     """How operands that are not read as they lie are computed into panels, or why not."""
     rows, vectors, lanes = plan.tile
-    k, extents = DimAttr.of(plan.k), {axis.dim.number: axis.extent for value in sides for axis in space_of(value).axes}
+    k = DimAttr.of(plan.k)
     passes = -(-_size_of(op, plan.lane) // (vectors * lanes)), -(-_size_of(op, plan.row) // rows)
     found: dict[SSAValue, Fill | str] = {}
     for value, along, width, direct, times in zip(
@@ -282,7 +283,7 @@ def _fills(
             along=None if along is None else DimAttr.of(along),
             k=k,
             lanes=width,
-            times=prod(extents[dim] for dim in plan.outer),
+            times=times_of(op, plan),
             passes=times,
             in_place=direct,
             is_rows=value is sides[0],
@@ -344,25 +345,29 @@ def assumed(direct: Mapping[SSAValue, bool], structure: Structure) -> frozenset[
 # ---- blocking
 
 
-def blocked(op: MmaOp, plan: ContractPlan, machine: Machine, options: XirOptions, *, may_split: bool) -> ContractPlan:
-    """The plan with its register tile and blocks: those that cost least, of what the caller leaves open.
-
-    `may_split` says that sums may lie in the sink between blocks of k: nothing that is read later is overwritten by
-    them.
+def blocked(op: MmaOp, plan: ContractPlan, machine: Machine, options: XirOptions, bounds: Bounds) -> ContractPlan:
+    """The plan of a priced product with its register tile and blocks: those that cost least, of what the caller leaves
+    open.
     """
-    if plan.along:
+    product = plan.product
+    if product is None:
         return plan
-    product = plan.product or _product_of(op, plan, (op.a, op.b), Sink(op, op.result, ()))
-    if not may_split and 0 < options.k_block < product.depth:
+    if not bounds.may_split and 0 < options.k_block < product.depth:
         refuse(op, f"k_block = {options.k_block}, and what follows the product reads where its sums would wait")
-    a_lanes = plan.a_fill.lanes if isinstance(plan.a_fill, Fill) else 0
-    search = cheapest(product, machine, options, Bounds(may_split, bool(plan.folds), a_lanes))
+    search = cheapest(product, machine, options, bounds).beside(plan.dots)
     if search.count > options.max_candidates:
         where = span_of(op)
         raise PlanError(TOO_MANY_CANDIDATES.at(where, count=search.count, limit=options.max_candidates))
     best = search.chosen.blocks
     blocking = (best.k, 0 if plan.folds else best.row_block, best.packed)
-    return replace(plan, tile=(best.rows, best.vectors, plan.tile[2]), blocking=blocking, search=search)
+    tile = best.rows, best.vectors, plan.tile[2]
+    return replace(plan, tile=tile, blocking=blocking, search=search)
+
+
+def times_of(op: MmaOp, plan: ContractPlan) -> int:
+    """How often its loops around compute a product whose operands have rows, columns and k only."""
+    extents = {axis.dim.number: axis.extent for value in (op.a, op.b) for axis in space_of(value).axes}
+    return prod(extents[dim] for dim in plan.outer)
 
 
 def _product_of(op: MmaOp, plan: ContractPlan, sides: tuple[SSAValue, SSAValue], sink: Sink) -> Product:
@@ -374,7 +379,8 @@ def _product_of(op: MmaOp, plan: ContractPlan, sides: tuple[SSAValue, SSAValue],
     a = _lines(sides[0], row, k, op, gathers=False) if plan.a_direct else Lines(_depth(op, k) * itemsize)
     b = _lines(sides[1], k, lane, op, gathers=True) if plan.b_direct else Lines(columns * itemsize)
     rows, depth = _size_of(op, plan.row), _depth(op, k)
-    return Product(rows, columns, depth, plan.tile[2], itemsize, a, b, Lines(step * itemsize))
+    folds = prod(_depth(op, DimAttr.of(dim)) for dim in plan.folds)
+    return Product(rows, columns, depth, plan.tile[2], itemsize, a, b, Lines(step * itemsize), folds=folds)
 
 
 def _lines(value: SSAValue, outer: DimAttr | None, inner: DimAttr | None, op: MmaOp, *, gathers: bool) -> Lines:

@@ -11,11 +11,13 @@ from math import prod
 from xdsl.ir import Operation, SSAValue
 
 from tilewright.analysis.affine import affine_of
+from tilewright.bridge.xir.block_prices import KIND
 from tilewright.bridge.xir.flow import is_anchored
 from tilewright.bridge.xir.footprint import Access, Footprint, extents_of, starts_of
 from tilewright.bridge.xir.layout import Layouts, width_for
 from tilewright.bridge.xir.prices import Basis, Prices
-from tilewright.bridge.xir.records import Decisions
+from tilewright.bridge.xir.product_work import product_work
+from tilewright.bridge.xir.records import ContractPlan, Decisions
 from tilewright.bridge.xir.squares import turn_price
 from tilewright.bridge.xir.streams import streams
 from tilewright.core.machine import Level, Machine
@@ -29,7 +31,8 @@ __all__ = ["CostTerms", "Work", "element_work", "from_afar", "program_work", "sc
 @dataclass(frozen=True, slots=True)
 class Work:
     """Of one packet of programs: arithmetic, memory where the packet's own data fit (`near`), and moving what it
-    touches there from where the data of the whole launch fit (`far`).
+    touches there from where the data of the whole launch fit (`far`). Products of an average program, how much more one
+    with whole blocks takes (`excess`), and what a worker takes for them once a launch (`once`).
     """
 
     arithmetic: float
@@ -37,15 +40,18 @@ class Work:
     transfer: float = 0.0
     near: Level = Level.L1
     far: Level = Level.L1
+    products: float = 0.0
+    excess: float = 0.0
+    once: float = 0.0
 
     @property
     def total(self) -> float:
-        return self.arithmetic + self.memory + self.transfer
+        return self.products + self.arithmetic + self.memory + self.transfer
 
 
 @dataclass(frozen=True, slots=True)
 class CostTerms:
-    """The terms of one candidate's score, in the units of their basis."""
+    """The terms of one candidate's score, in the units of their basis. `products`: by prices of their own."""
 
     arithmetic: float
     memory: float
@@ -55,21 +61,24 @@ class CostTerms:
     near: Level = Level.L1
     far: Level = Level.L1
     basis: Basis = Basis.SPECIFICATION
+    products: float = 0.0
 
     @property
     def total(self) -> float:
-        return self.arithmetic + self.memory + self.transfer + self.dispatch + self.imbalance
+        return self.products + self.arithmetic + self.memory + self.transfer + self.dispatch + self.imbalance
 
-    def microseconds(self, workers: int) -> float:
-        """Roughly the time of all work on one thread, where the terms are the share of one of so many."""
-        return (self.arithmetic + self.memory + self.transfer) * workers * self.basis.microseconds
+    @property
+    def nanoseconds(self) -> float:
+        """The total, roughly where the basis is relative."""
+        return self.total * self.basis.nanoseconds
 
     def __str__(self) -> str:
+        products = f"products {self.products:.0f} + " if self.products else ""
         memory = f"memory {self.memory:.0f}"
         if self.basis is Basis.MACHINE:
             memory += f" in {self.near} + transfer {self.transfer:.0f} from {self.far}"
         return (
-            f"{self.total:.0f} = arithmetic {self.arithmetic:.0f} + {memory}"
+            f"{self.total:.0f} = {products}arithmetic {self.arithmetic:.0f} + {memory}"
             f" + dispatch {self.dispatch:.0f} + imbalance {self.imbalance:.0f}"
         )
 
@@ -81,7 +90,8 @@ def score(
 
     With h = min(blocks, H) workers at work, Q packets and waves of blocks:
     a*Q/h + m*Q/h + dispatch*waves + max(0, issued - Q/h)*(a + m). Not finite when a coefficient overflows it.
-    `uneven` says that programs differ in their work: the last block may then be the longest, and others wait for it.
+    The worker with the most packets may have none but whole products, as far as others have less for it. `uneven` says
+    that programs differ in their work otherwise: the last block may then be the longest, and others wait for it.
     """
     if not programs:
         return CostTerms(0.0, 0.0, 0.0, 0.0, basis=prices.basis)
@@ -90,10 +100,11 @@ def score(
     packets = -(-programs // packet)
     waves = -(-blocks // active)
     issued = waves * -(-min(programs, block) // packet)
-    excess = max(0.0, issued - packets / active) * work.total
+    share = packets / active
+    excess = max(0.0, issued - share) * work.total
+    excess += min(issued * work.excess, max(packets - issued, 0) * work.total)
     if uneven and active > 1:
         excess += -(-min(programs, block) // packet) * work.total
-    share = packets / active
     return CostTerms(
         work.arithmetic * share,
         work.memory * share,
@@ -103,6 +114,7 @@ def score(
         work.near,
         work.far,
         prices.basis,
+        work.products * share + work.once,
     )
 
 
@@ -119,7 +131,8 @@ def program_work(root: regions.ParallelOp, innermost: int, prices: Prices, width
     meter = _ProgramMeter(root.indices[innermost] if root.space.rank else None, prices, width)
     meter.block(root.body.block.ops, 1.0)
     ragged = bool(root.space.rank) and root.space.extents[innermost] % width != 0
-    return Work(meter.arithmetic, meter.memory * (2 if ragged else 1))
+    memory = meter.memory * (2 if ragged else 1)
+    return Work(meter.arithmetic, memory, products=meter.products, once=meter.once)
 
 
 class _ProgramMeter:
@@ -127,8 +140,7 @@ class _ProgramMeter:
 
     def __init__(self, lane: SSAValue | None, prices: Prices, width: int) -> None:
         self.lane, self.prices, self.width = lane, prices, width
-        self.arithmetic = 0.0
-        self.memory = 0.0
+        self.arithmetic = self.memory = self.products = self.once = 0.0
 
     def block(self, ops: Iterable[Operation], repeat: float) -> None:
         for op in ops:
@@ -143,13 +155,23 @@ class _ProgramMeter:
             case LoadOp() | StoreOp() | UpdateOp() | LoadElementOp() | StoreElementOp():
                 self.memory += repeat * prod(extents_of(op)) * self._weight(op)
             case tiles.MmaOp():
-                self.arithmetic += repeat * contraction_volume(op) * 2 * self.prices.arithmetic
+                self._product(op, repeat)
             case tiles.ExtractOp():
                 self.memory += repeat * self.prices.extract
             case elementwise.ElementwiseOp():
                 self.arithmetic += repeat * space_of(op.result).volume * self.prices.of(op)
             case _:
                 return
+
+    def _product(self, op: tiles.MmaOp, repeat: float) -> None:
+        """Plain loops. By the machine their sums wait for each other, and their code is fetched as that of tiles is."""
+        volume, times = contraction_volume(op), self.prices.timings
+        taken = volume * 2 * self.prices.arithmetic
+        if times is None:
+            self.arithmetic += repeat * taken
+        elif volume:
+            self.products += repeat * max(taken, volume / space_of(op.c).volume * times.latency)
+            self.once += KIND * times.arithmetic
 
     def _weight(self, op: Access) -> float:
         slope = 0
@@ -178,7 +200,8 @@ def element_work(layouts: Layouts, decisions: Decisions, prices: Prices) -> Work
     for op, position in layouts.placement.structure.position.items():
         if is_anchored(op):
             meter.operation(op, position)
-    return Work(meter.arithmetic, meter.memory)
+    excess = meter.largest - meter.products
+    return Work(meter.arithmetic, meter.memory, products=meter.products, excess=excess, once=meter.once)
 
 
 class _ElementMeter:
@@ -186,8 +209,7 @@ class _ElementMeter:
 
     def __init__(self, layouts: Layouts, decisions: Decisions, prices: Prices) -> None:
         self.layouts, self.decisions, self.prices = layouts, decisions, prices
-        self.arithmetic = 0.0
-        self.memory = 0.0
+        self.arithmetic = self.memory = self.products = self.largest = self.once = 0.0
 
     def operation(self, op: Operation, position: int) -> None:
         """Adds what one operation of a region body takes."""
@@ -195,15 +217,24 @@ class _ElementMeter:
         self.memory += trips * self._nest_memory(op, position)
         match op:
             case tiles.MmaOp():
-                contract = self.decisions.contracts.get(position)
-                lanes = 1 if contract is None else contract.along or contract.tile[2]
-                self.arithmetic += trips * contraction_volume(op) / max(lanes, 1) * self.prices.arithmetic
+                self._product(op, self.decisions.contracts[position], trips)
             case tiles.MapOp():
                 self.arithmetic += self._map_arithmetic(op, trips * op.space.volume / self._lanes(op.result, position))
             case elementwise.ElementwiseOp():
                 self.arithmetic += self._vectors(op, position, trips) * self.prices.of(op)
             case _:
                 return
+
+    def _product(self, op: tiles.MmaOp, contract: ContractPlan, trips: int) -> None:
+        """By the price of its blocks; the specification knows only multiply-adds."""
+        if self.prices.basis is Basis.SPECIFICATION:
+            lanes = contract.along or contract.tile[2]
+            self.arithmetic += trips * contraction_volume(op) / lanes * self.prices.arithmetic
+            return
+        work = product_work(op, contract, self.decisions.limits, self.layouts.machine, trips)
+        self.products += work.average
+        self.largest += work.whole
+        self.once += work.once
 
     def _vectors(self, op: elementwise.ElementwiseOp, position: int, trips: int) -> float:
         if not is_tile(op.result):

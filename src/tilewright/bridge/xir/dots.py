@@ -1,12 +1,14 @@
-"""Products of few columns whose rows lie along k: lanes run there, and no row is turned.
+"""Products with lanes along k, where rows lie along it: no row is turned. A matrix times a vector is one.
 
-A matrix times a vector is one. Sums are regrouped, so the product must permit it.
+Sums are regrouped, so the product must permit it. Whether this is cheaper than lanes along rows or columns is asked in
+`lanes.py`.
 """
 
 from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
+from tilewright.bridge.xir.block_prices import Lines, Product
 from tilewright.bridge.xir.contraction import (
     Demands,
     Outcome,
@@ -25,14 +27,9 @@ from tilewright.ir.types import DimAttr, dtype_of, element_of, space_of
 
 __all__ = ["plan_dots"]
 
-_FOLD = 10.0  # vector operations until one sum is folded, started and stored
-_TURN = 0.4  # vector operations an element that is turned
-_TILES = {1: (8, 1), 2: (6, 2), 3: (5, 3)}  # rows and columns at once, by columns
-_WIDE = (4, 4)
-
 
 def plan_dots(op: MmaOp, setting: Setting) -> Outcome | str:
-    """The plan with lanes along k, or why that is not legal or not cheaper."""
+    """The plan with lanes along k, before its tile is chosen, or why that is not legal."""
     roles = roles_of(op)
     row, column = (max(dims, key=lambda dim: _extent(op.c, dim), default=None) for dims in (roles.rows, roles.columns))
     swapped = _size(op, row) < _size(op, column)
@@ -42,14 +39,9 @@ def plan_dots(op: MmaOp, setting: Setting) -> Outcome | str:
     against = _why_not(dots, setting)
     if against is not None:
         return against
-    lanes = lanes_of(op, setting)
     reason, structure = _copied(dots, setting), setting.structure
-    along, other = dots.prices(lanes, copied=reason is not None)
-    prices = f"{along:.0f} vector operations, {other:.0f} with lanes along rows or columns"
-    if along >= other:
-        return prices
+    lanes = lanes_of(op, setting)
     others = [dim for dim in (*roles.batch, *roles.rows, *roles.columns) if dim not in (row, column)]
-    rows, columns = _TILES.get(dots.columns, _WIDE)
     direct = {dots.first: True, dots.second: reason is None}
     plan = ContractPlan(
         swapped=swapped,
@@ -59,12 +51,12 @@ def plan_dots(op: MmaOp, setting: Setting) -> Outcome | str:
         outer=tuple(dim.number for dim in others),
         a_direct=True,
         b_direct=reason is None,
-        tile=(min(rows, dots.rows), min(columns, dots.columns), 1),
+        tile=(1, 1, 1),
         sink=structure.position[dots.sink.op],
         value=structure.numbers[dots.sink.value],
         from_zero=is_zero(op.c),
         along=lanes,
-        why=(f"rows lie along k ({prices})",),
+        product=dots.product(lanes, copied=reason is not None),
     )
     kept = {} if reason is None else {dots.second: reason}
     demands: Demands = dict.fromkeys(kept, plan.k)
@@ -83,26 +75,17 @@ class _Dots:
     column: DimAttr | None
 
     @property
-    def rows(self) -> int:
-        return _size(self.op, self.row)
-
-    @property
-    def columns(self) -> int:
-        return _size(self.op, self.column)
-
-    @property
     def k(self) -> DimAttr:
         """The contracted dimension that is longer than 1."""
         contracted = roles_of(self.op).contracted
         return next((dim for dim in contracted if _extent(self.first, dim) > 1), contracted[0])
 
-    def prices(self, lanes: int, *, copied: bool) -> tuple[float, float]:
-        """Vector operations with lanes along k, and with lanes along rows, which are turned, or along columns."""
-        depth = _extent(self.first, self.k)
-        copy = self.columns * depth * _TURN if copied else 0.0
-        along = self.rows * self.columns * (-(-depth // lanes) + _FOLD) + copy
-        turned = self.rows * (self.columns * depth / lanes + _TURN * depth)
-        return along, min(turned, self.rows * -(-self.columns // lanes) * depth)
+    def product(self, lanes: int, *, copied: bool) -> Product:
+        """What its tiles are chosen by: rows lie along k, and so do columns unless they are turned into a buffer."""
+        size, depth = dtype_of(element_of(self.op.c)).itemsize, _extent(self.first, self.k)
+        rows, columns = (_size(self.op, dim) for dim in (self.row, self.column))
+        a = Lines((stride_along(self.first, self.row) or depth) * size)
+        return Product(rows, columns, depth, lanes, size, a, Lines(depth * size, across=copied), Lines(columns * size))
 
 
 def _why_not(dots: _Dots, setting: Setting) -> str | None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["render_plan"]
 
 _SHOWN = 8
-_TERMS = ("arithmetic", "memory", "transfer", "dispatch", "imbalance")
+_TERMS = ("products", "arithmetic", "memory", "transfer", "dispatch", "imbalance")
 _OPEN = XirOptions()
 
 
@@ -93,8 +93,10 @@ def _shown(value: object) -> str:
 def _launch(plan: Plan) -> str:
     if plan.tasks < 2 or plan.threads < 2:
         return "on the calling thread"
+    alone, shared = plan.alone.nanoseconds, plan.in_two.nanoseconds
     sleepers = "woken" if plan.wakes else "left alone until many such launches follow each other"
-    return f"about {plan.microseconds:.0f} microseconds of work on one thread; workers that sleep are {sleepers}"
+    waking = f"{shared:.0f} + {plan.machine.timings.wake:.0f} for waking on two"
+    return f"{alone:.0f} ns on one thread, {waking}; workers that sleep are {sleepers}"
 
 
 def _aliases(plan: Plan) -> str:

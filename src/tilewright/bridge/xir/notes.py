@@ -6,7 +6,7 @@ from xdsl.ir import Operation, SSAValue
 
 from tilewright.analysis.structure import Structure
 from tilewright.bridge.xir.flow import is_anchored
-from tilewright.bridge.xir.records import Caching, Decisions, Fill, NestPlan, Shared
+from tilewright.bridge.xir.records import Caching, ContractPlan, Decisions, Fill, NestPlan, Shared
 from tilewright.ir.kernel import Kernel
 from tilewright.ir.location import span_of
 from tilewright.ir.types import DimAttr, is_tile
@@ -35,17 +35,18 @@ def notes_of(kernel: Kernel, structure: Structure, decisions: Decisions) -> Iter
         line = span_of(operations[position]).line
         why = "".join(f"; {reason}" for reason in item.why)
         if item.along:
-            lanes_along = f"{item.along} lanes along {_label(kernel, item.k)}"
-            yield f"line {line}: contraction with {rows} x {vectors} sums, {lanes_along}, operands in place{why}"
+            along = f"{item.along} lanes along {_label(kernel, item.k)}, operands in place{_often(item)}"
+            yield f"line {line}: contraction with {rows} x {vectors} sums, {along}"
+            yield from _ways(item)
             continue
         lane = "one column" if item.lane is None else _label(kernel, item.lane)
         a, b = (item.a_fill, item.a_shared, item.a_direct), (item.b_fill, item.b_shared, item.b_direct)
         read = " and ".join(_operand_read(fill, shared, direct=direct) for fill, shared, direct in (a, b))
         yield (
             f"line {line}: contraction with {rows} rows x {vectors} vectors x {lanes} lanes along {lane},"
-            f" operands {read}{_in_blocks(item.blocking)}{why}"
+            f" operands {read}{_in_blocks(item.blocking)}{_often(item)}{why}"
         )
-        yield from (f"  {each}" for each in (item.search.lines() if item.search is not None else ()))
+        yield from _ways(item)
     yield from _kept(decisions, numbers)
 
 
@@ -67,6 +68,16 @@ def _in_blocks(blocking: tuple[int, int, int]) -> str:
     along_k = f", {k} of k at a time, between which sums wait where they end" if k else ""
     of_rows = f", {rows} rows at a time" if rows else ""
     return f"{along_k}{of_rows}{('', ', panels of B', ', panels of A and of B')[packed]}"
+
+
+def _ways(item: ContractPlan) -> Iterator[str]:
+    """What its way was weighed against."""
+    yield from (f"  {each}" for each in (item.search.lines() if item.search is not None else ()))
+
+
+def _often(item: ContractPlan) -> str:
+    runs = 1 if item.product is None else item.product.runs
+    return f", computed {runs} times by each worker" if runs > 1 else ""
 
 
 def _operand_read(fill: Fill | str | None, shared: Shared | str | None, *, direct: bool) -> str:

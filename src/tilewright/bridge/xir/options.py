@@ -101,7 +101,7 @@ class XirOptions:
     `row_block` how many rows go between two passes over the operand with the lanes (both 0 for the cheapest; what is no
     longer than a block is one). `register_tile` is rows (1..32) and vectors (1..16), which must fit the vector
     registers. All four need lanes along tile axes. `sharing` has panels of an operand packed once by a launch of its
-    own, for all programs that read them; None: where the machine's figures say that it is cheaper.
+    own, for all programs that read them; None: where that is the cheapest way.
 
     Loops: `squares` turns what lies across the lanes in registers, `streaming` stores past the caches, `joining` has
     neighbouring stores share a loop, `fusion` computes tiles in the fold that reads them first, and operands of

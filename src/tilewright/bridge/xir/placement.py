@@ -5,7 +5,7 @@ when its snapshot cannot be overtaken by a write, and recomputing it costs less 
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from xdsl.ir import Operation, SSAValue
 
@@ -13,9 +13,9 @@ from tilewright.analysis.access import Limits
 from tilewright.analysis.affine import affine_of
 from tilewright.analysis.forms import Forms
 from tilewright.analysis.structure import Structure
-from tilewright.bridge.xir.contraction import Demands, Outcome, plan_contraction
-from tilewright.bridge.xir.dots import plan_dots
+from tilewright.bridge.xir.contraction import Demands
 from tilewright.bridge.xir.flow import Read, is_anchored, reads_of, tile_operands
+from tilewright.bridge.xir.lanes import plan_product
 from tilewright.bridge.xir.options import Use, XirOptions
 from tilewright.bridge.xir.recompute import Closure, evaluations, has_expensive, lanes_of, weigh
 from tilewright.bridge.xir.records import ContractPlan, LaneChoice, Place
@@ -26,7 +26,7 @@ from tilewright.ir.ops import elementwise, tiles
 from tilewright.ir.ops.access import LoadOp, StoreOp
 from tilewright.ir.ops.base import Effect
 from tilewright.ir.ops.memory import MemoryLoadOp, MemoryStoreOp
-from tilewright.ir.ops.regions import CarryingOp
+from tilewright.ir.ops.regions import CarryingOp, ParallelOp
 from tilewright.ir.types import is_tile, space_of
 
 __all__ = ["Placement", "place_tiles"]
@@ -39,7 +39,7 @@ _INLINE_LIMIT = 64
 @dataclass
 class Placement:
     """The growing answer: places, demanded innermost dimensions, contractions, and pairs of arguments taken for
-    disjoint; and how many vectors of a tile its readers compute, if they do.
+    disjoint; and how many vectors of a tile its readers compute, if they do. `root` is what `threads` workers share.
     """
 
     structure: Structure
@@ -49,6 +49,8 @@ class Placement:
     forms: Forms
     limits: Limits
     options: XirOptions
+    root: ParallelOp
+    threads: int
     places: dict[SSAValue, Place] = field(default_factory=dict[SSAValue, Place])
     demands: Demands = field(default_factory=dict[SSAValue, int | None])
     contracts: dict[Operation, ContractPlan] = field(default_factory=dict[Operation, ContractPlan])
@@ -56,6 +58,11 @@ class Placement:
     absorbed: dict[Operation, tiles.MmaOp] = field(default_factory=dict[Operation, tiles.MmaOp])
     closures: dict[SSAValue, Closure] = field(default_factory=dict[SSAValue, Closure])
     vectors: dict[SSAValue, float] = field(default_factory=dict[SSAValue, float])
+
+    @property
+    def programs(self) -> int:
+        """Of one worker."""
+        return max(-(-self.root.space.volume // max(self.threads, 1)), 1)
 
     def is_inline(self, value: SSAValue) -> bool:
         """Whether the tile is placed, and recomputed where it is used."""
@@ -110,10 +117,8 @@ def _place_contraction(placement: Placement, op: tiles.MmaOp) -> None:
         placement.may_alias,
         placement.absorbed,
     )
-    dots = plan_dots(op, setting)
-    outcome = dots if isinstance(dots, Outcome) else plan_contraction(op, setting)
-    against = () if isinstance(dots, Outcome) else (f"no lanes along k: {dots}",)
-    placement.contracts[op] = replace(outcome.plan, why=(*outcome.plan.why, *against))
+    outcome = plan_product(op, setting, placement.structure.trips_of(op) * placement.programs)
+    placement.contracts[op] = outcome.plan
     placement.assume(outcome.disjoint)
     for value, reason in outcome.kept.items():
         placement.keep(value, f"operand of a contraction: {reason}")

@@ -32,6 +32,7 @@ from tilewright.bridge.xir.notes import notes_of
 from tilewright.bridge.xir.options import PROGRAM, Element, Program, XirOptions
 from tilewright.bridge.xir.placement import Placement, place_tiles
 from tilewright.bridge.xir.prices import Prices, machine_prices, specification_prices
+from tilewright.bridge.xir.product_ways import choose_ways
 from tilewright.bridge.xir.records import (
     Decisions,
     LaneChoice,
@@ -39,7 +40,6 @@ from tilewright.bridge.xir.records import (
     Storage,
     stage_of,
 )
-from tilewright.bridge.xir.sharing import share_panels
 from tilewright.bridge.xir.squares import turn_beforehand
 from tilewright.bridge.xir.streaming import with_streams
 from tilewright.core.codes.unsupported import NO_CANDIDATE, PLAN_CONFLICT, TOO_MANY_CANDIDATES
@@ -83,7 +83,9 @@ class Rejection:
 
 @dataclass(frozen=True)
 class Plan:
-    """The decision, with everything that was weighed. Same input, same plan."""
+    """The decision, with everything that was weighed. Same input, same plan. `alone` and `in_two` are the terms of the
+    chosen candidate on one thread, and on two.
+    """
 
     kernel: str
     kernel_hash: str
@@ -92,6 +94,8 @@ class Plan:
     axes: tuple[str, ...]
     extents: tuple[int, ...]
     chosen: Candidate
+    alone: CostTerms
+    in_two: CostTerms
     width: int
     programs: int
     tasks: int
@@ -109,17 +113,12 @@ class Plan:
         return isinstance(self.chosen.lanes, Program)
 
     @property
-    def microseconds(self) -> float:
-        """Roughly the time of a launch on one thread."""
-        return self.chosen.terms.microseconds(min(self.tasks, max(self.threads, 1)))
-
-    @property
     def wakes(self) -> bool:
         """Whether a launch is worth waking workers that sleep; those that are awake take part in any.
 
-        When one is awake, half of the work on one thread must be left for it.
+        They are woken one after the other, so the first must pay by itself.
         """
-        return 1000 * self.microseconds >= 2 * self.machine.timings.wake
+        return self.machine.timings.wake + self.in_two.nanoseconds < self.alone.nanoseconds
 
     def copy_width(self, storage: Storage) -> int:
         """Lanes of a plain copy into a buffer."""
@@ -156,6 +155,20 @@ class _Choice:
     reason: str | None
 
 
+@dataclass(frozen=True)
+class _Mapping:
+    """A choice of lanes with one order of root axes, and the work of a packet."""
+
+    choice: _Choice
+    order: tuple[int, ...]
+    work: Work
+    prices: Prices
+
+    @property
+    def packet(self) -> int:
+        return self.choice.width if isinstance(self.choice.lanes, Program) else 1
+
+
 def plan(
     kernel: Kernel,
     machine: Machine,
@@ -174,16 +187,17 @@ def plan(
     Raises UnsupportedError for a kernel that the route does not take, PlanError for contradicting constraints (TW427),
     a space over budget (TW428) and a space without a legal candidate (TW429, with `.rejections`).
     """
-    chosen = options if options is not None else XirOptions()
+    asked = options if options is not None else XirOptions()
     root = admit(kernel)
-    block = _fixed_block(kernel, chosen, threads_per_group)
+    block = _fixed_block(kernel, asked, threads_per_group)
     space = _Space(
-        kernel, root, structure_of(kernel.op), forms_of(kernel.op), machine, chosen, threads, block, may_alias
+        kernel, root, structure_of(kernel.op), forms_of(kernel.op), machine, asked, threads, block, may_alias
     )
     _check_budget(space)
-    check_products(root, machine, chosen)
+    check_products(root, machine, asked)
     choices = [_decide(space, lanes) for lanes in _lane_choices(space)]
-    found = list(_enumerate(space, choices))
+    mappings = list(_mappings(space, choices))
+    found = [_weigh(space, each, block) for each in mappings for block in _blocks(space, each.choice.lanes)]
     candidates = tuple(item for item in found if isinstance(item, Candidate))
     rejected = tuple(item for item in found if isinstance(item, Rejection))
     if not candidates:
@@ -191,8 +205,8 @@ def plan(
         diagnostic = NO_CANDIDATE.at(where, count=len(rejected), reason=rejected[0].reason)
         raise PlanError(diagnostic, rejections=tuple(str(item.reason) for item in rejected))
     best = min(candidates, key=lambda item: item.terms.total)
-    choice = next(item for item in choices if item.lanes == best.lanes)
-    return _plan_of(space, choice, best, candidates, rejected, fast_math=fast_math)
+    chosen = next(each for each in mappings if (each.choice.lanes, each.order) == (best.lanes, best.order))
+    return _plan_of(space, chosen, best, candidates, rejected, fast_math=fast_math)
 
 
 def _fixed_block(kernel: Kernel, options: XirOptions, threads_per_group: int) -> int:
@@ -243,10 +257,12 @@ def _decide(space: _Space, lanes: Program | Element) -> _Choice:
     fixed, reason = _fixed_dims(space, lanes)
     width = _program_width(space) if program else space.options.lane_width
     asked = LaneChoice(program, width, fixed)
-    placement = Placement(space.structure, space.may_alias, asked, space.machine, forms, limits, space.options)
+    placement = Placement(
+        space.structure, space.may_alias, asked, space.machine, forms, limits, space.options, space.root, space.threads
+    )
     place_tiles(placement)
     staged = share_homes(placement)
-    share_panels(placement, space.root, space.threads)
+    choose_ways(placement)
     ask_ahead(placement, space.root)
     memories = {storage.owner: storage for storage in memory_storages(space.structure)}
     layouts = Layouts(placement, space.machine, asked, dict(memories))
@@ -334,13 +350,11 @@ def _program_width(space: _Space) -> int:
     return width_for(space.machine, LaneChoice(program=False, width=0), tiles)
 
 
-def _enumerate(space: _Space, choices: Sequence[_Choice]) -> Iterator[Candidate | Rejection]:
+def _mappings(space: _Space, choices: Sequence[_Choice]) -> Iterator[_Mapping]:
     footprint = footprint_of(space.root)
     for choice in choices:
         for order in islice(_orders(space), None if isinstance(choice.lanes, Program) else 1):
-            work, prices = _work(space, choice, order, footprint)
-            for block in _blocks(space, choice.lanes):
-                yield _weigh(space, choice, order, block, work, prices)
+            yield _Mapping(choice, order, *_work(space, choice, order, footprint))
 
 
 def _work(space: _Space, choice: _Choice, order: tuple[int, ...], footprint: Footprint) -> tuple[Work, Prices]:
@@ -355,34 +369,33 @@ def _work(space: _Space, choice: _Choice, order: tuple[int, ...], footprint: Foo
     return (work if model is not None else from_afar(work, space.machine, footprint, packet, near)), prices
 
 
-def _weigh(
-    space: _Space, choice: _Choice, order: tuple[int, ...], block: int, work: Work, prices: Prices
-) -> Candidate | Rejection:
-    packet = choice.width if isinstance(choice.lanes, Program) else 1
-    reason = choice.reason
-    if reason is None and block % packet:
-        reason = f"a block of {block} programs does not hold whole packets of {packet} lanes"
+def _weigh(space: _Space, mapping: _Mapping, block: int) -> Candidate | Rejection:
+    lanes, order, reason = mapping.choice.lanes, mapping.order, mapping.choice.reason
+    if reason is None and block % mapping.packet:
+        reason = f"a block of {block} programs does not hold whole packets of {mapping.packet} lanes"
     if reason is not None:
-        return Rejection(choice.lanes, order, block, reason)
-    programs = space.root.space.volume
-    workers = max(space.threads, 1)
-    shape = {"programs": programs, "block": block, "packet": packet, "workers": workers}
-    terms = score(work, prices, **shape, uneven=_skips(space))
+        return Rejection(lanes, order, block, reason)
+    terms = _score(space, mapping, block, space.threads)
     if not isfinite(terms.total):
-        return Rejection(choice.lanes, order, block, "its cost is not a finite number")
-    return Candidate(choice.lanes, order, block, terms)
+        return Rejection(lanes, order, block, "its cost is not a finite number")
+    return Candidate(lanes, order, block, terms)
+
+
+def _score(space: _Space, mapping: _Mapping, block: int, threads: int) -> CostTerms:
+    shape = {"programs": space.root.space.volume, "block": block, "packet": mapping.packet, "workers": max(threads, 1)}
+    return score(mapping.work, mapping.prices, **shape, uneven=_skips(space))
 
 
 def _plan_of(
     space: _Space,
-    choice: _Choice,
+    mapping: _Mapping,
     best: Candidate,
     candidates: tuple[Candidate, ...],
     rejected: tuple[Rejection, ...],
     *,
     fast_math: bool,
 ) -> Plan:
-    programs = space.root.space.volume
+    programs, choice = space.root.space.volume, mapping.choice
     return Plan(
         kernel=space.kernel.name,
         kernel_hash=space.kernel.hash,
@@ -391,6 +404,8 @@ def _plan_of(
         axes=tuple(space.kernel.label(dim) for dim in space.root.space.dims),
         extents=space.root.space.extents,
         chosen=best,
+        alone=_score(space, mapping, best.block, 1),
+        in_two=_score(space, mapping, best.block, 2),
         width=choice.width,
         programs=programs,
         tasks=-(-programs // best.block),

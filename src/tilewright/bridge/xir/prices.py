@@ -56,11 +56,11 @@ class Basis(Enum):
     SPECIFICATION = "relative, by the specification's terms"
 
     @property
-    def microseconds(self) -> float:
+    def nanoseconds(self) -> float:
         """Of one unit. A relative one, measured on Zen 4 cores with the default coefficients: products, sums, copies
-        0.2 to 0.3 nanoseconds, exponentials 0.6.
+        0.2 to 0.3, exponentials 0.6.
         """
-        return 0.001 if self is Basis.MACHINE else 0.0003
+        return 1.0 if self is Basis.MACHINE else 0.3
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from tilewright.bridge.xir.block_prices import Product
-from tilewright.bridge.xir.blocking import Search
+from tilewright.bridge.xir.blocking import Search, Way
 from tilewright.bridge.xir.recompute import Weighed
+from tilewright.core.dtypes import by_name
 from tilewright.ir.layout_attr import LayoutAttr
 
 __all__ = [
@@ -197,7 +198,7 @@ class Fill:
 class Shared:
     """Panels of an operand that a first launch packs for all programs: positions of the root `axes` along which it
     differs, so many `parts` of it, each in `panels` of `width` columns (of A: rows) and `depth` steps of k. `dtype` of
-    their elements; nanoseconds of one worker with panels of its own, and with these.
+    their elements.
     """
 
     axes: tuple[int, ...]
@@ -206,17 +207,18 @@ class Shared:
     width: int
     depth: int
     dtype: str
-    private: float
-    together: float
 
     @property
     def elements(self) -> int:
         """Of all panels."""
         return self.parts * self.panels * self.width * self.depth
 
+    @property
+    def bytes(self) -> int:
+        return self.elements * by_name(self.dtype).itemsize
+
     def __str__(self) -> str:
-        prices = f"{self.together:.0f} ns, {self.private:.0f} ns if each program packs"
-        return f"packed once for all programs, {self.parts} x {self.panels} panels ({prices})"
+        return f"packed once for all programs, {self.parts} x {self.panels} panels"
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +233,8 @@ class ContractPlan:
     are read as they lie. `a_shared`, `b_shared`: panels that all programs share, or why those of the operand are not;
     None where it has no panels. `product`: what tile and blocks are chosen by; `search`: how they were. `ahead`: lines
     of the result are asked for while its sums are computed. `along`: lanes along k, 0 where they run along `lane`; the
-    tile has then rows, columns, and one lane. `why`: reasons for these two.
+    tile has then rows, columns, and one lane; elsewhere `dots` is what that would take, or why it cannot be. `why`:
+    reasons why lines are asked for.
     """
 
     swapped: bool
@@ -256,6 +259,7 @@ class ContractPlan:
     b_shared: Shared | str | None = None
     ahead: bool = False
     along: int = 0
+    dots: Way | str | None = None
     why: tuple[str, ...] = ()
 
 

@@ -1,21 +1,20 @@
 """Panels that programs share: a first launch packs them once, and those of the product only read them.
 
 Each condition has its own function, which gives the reason why an operand is packed by every program for itself. Where
-all hold, the figures of the machine decide.
+all hold, sharing is one of the ways to compute the product, and the cheapest way is taken.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import prod
 
 from xdsl.ir import BlockArgument, SSAValue
 
+from tilewright.bridge.xir.block_prices import Blocks
+from tilewright.bridge.xir.blocking import has_panels, why_not_shared
 from tilewright.bridge.xir.options import Use
 from tilewright.bridge.xir.placement import Placement
 from tilewright.bridge.xir.prologues import expression_of, loads_of
 from tilewright.bridge.xir.records import ContractPlan, Fill, Shared
-from tilewright.core.dtypes import by_name
-from tilewright.core.machine import Level
 from tilewright.ir.effects import effect_of, storage_of
 from tilewright.ir.location import span_of
 from tilewright.ir.ops import elementwise, tiles
@@ -24,31 +23,44 @@ from tilewright.ir.ops.base import Effect
 from tilewright.ir.ops.regions import KernelOp, ParallelOp, YieldOp
 from tilewright.ir.types import dtype_of, element_of, space_of
 
-__all__ = ["share_panels"]
+__all__ = ["Parts", "parts_of_operands", "with_shared_panels"]
 
-_BARRIER = 2_000  # nanoseconds until workers that are awake have ended one launch and begun the next
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """An operand that programs share: it differs along the `axes` of the root, so there is one for each `count`."""
+
+    axes: tuple[int, ...]
+    count: int
 
 
 @dataclass(frozen=True)
 class _Side:
-    """One operand of a product that goes through panels `width` wide, along a dimension of so many elements."""
+    """One operand of a product."""
 
     op: tiles.MmaOp
     plan: ContractPlan
-    value: SSAValue
-    fill: Fill | str | None
-    direct: bool
-    extent: int
-    width: int
     is_rows: bool
+
+    @property
+    def value(self) -> SSAValue:
+        return self.op.a if self.is_rows != self.plan.swapped else self.op.b
+
+    @property
+    def fill(self) -> Fill | str | None:
+        return self.plan.a_fill if self.is_rows else self.plan.b_fill
+
+    @property
+    def along(self) -> int | None:
+        return self.plan.row if self.is_rows else self.plan.lane
+
+    @property
+    def direct(self) -> bool:
+        return self.plan.a_direct if self.is_rows else self.plan.b_direct
 
     @property
     def depth(self) -> int:
         return next(axis.extent for axis in space_of(self.value).axes if axis.dim.number == self.plan.k)
-
-    @property
-    def panels(self) -> int:
-        return -(-self.extent // self.width)
 
     @property
     def dtype(self) -> str:
@@ -56,57 +68,57 @@ class _Side:
         return dtype_of(element_of(self.op.c if isinstance(self.fill, Fill) else self.value)).name
 
 
-def share_panels(placement: Placement, root: ParallelOp, threads: int) -> None:
-    """Give panels of products to all programs, where that is legal and cheaper, or asked for."""
-    left = placement.options.max_shared_bytes
-    for op, plan in placement.contracts.items():
-        sides = list(_sides(op, plan)) if isinstance(op, tiles.MmaOp) else []
-        for side in sides:
-            found = _shared(placement, root, side, threads, left)
-            if isinstance(found, Shared):
-                left -= found.elements * by_name(found.dtype).itemsize
-                for load in loads_of(side.value):
-                    placement.assume(placement.structure.written_with(load.view))
-            known = placement.contracts[op]
-            made = replace(known, a_shared=found) if side.is_rows else replace(known, b_shared=found)
-            placement.contracts[op] = made
+def parts_of_operands(placement: Placement, op: tiles.MmaOp, plan: ContractPlan) -> tuple[Parts | str, Parts | str]:
+    """What programs could share of the rows' operand and of the columns', or why they cannot."""
+    rows, columns = _Side(op, plan, is_rows=True), _Side(op, plan, is_rows=False)
+    return _parts(placement, rows), _parts(placement, columns)
 
 
-def _sides(op: tiles.MmaOp, plan: ContractPlan) -> Iterator[_Side]:
-    """The operands that have panels."""
-    first, second = (op.b, op.a) if plan.swapped else (op.a, op.b)
-    (rows, vectors, lanes), packed = plan.tile, plan.blocking[2]
-    extents = {axis.dim.number: axis.extent for value in (first, second) for axis in space_of(value).axes}
-    if plan.row is not None and (packed > 1 or isinstance(plan.a_fill, Fill)):
-        yield _Side(op, plan, first, plan.a_fill, plan.a_direct, extents[plan.row], rows, is_rows=True)
-    if plan.lane is not None and (packed > 0 or isinstance(plan.b_fill, Fill)):
-        yield _Side(op, plan, second, plan.b_fill, plan.b_direct, extents[plan.lane], vectors * lanes, is_rows=False)
+def with_shared_panels(
+    placement: Placement, op: tiles.MmaOp, plan: ContractPlan, parts: tuple[Parts | str, Parts | str], left: int
+) -> ContractPlan:
+    """The plan with the panels that its way shares, or why those of an operand are not; `left` bytes of them were."""
+    if plan.search is None:
+        return plan
+    a = _outcome(placement, _Side(op, plan, is_rows=True), parts[0], plan.search.chosen.blocks, left)
+    left -= a.bytes if isinstance(a, Shared) else 0
+    b = _outcome(placement, _Side(op, plan, is_rows=False), parts[1], plan.search.chosen.blocks, left)
+    return replace(plan, a_shared=a, b_shared=b)
 
 
-def _shared(placement: Placement, root: ParallelOp, side: _Side, threads: int, left: int) -> Shared | str:
+def _outcome(placement: Placement, side: _Side, parts: Parts | str, blocks: Blocks, left: int) -> Shared | str | None:
+    product, is_rows = side.plan.product, side.is_rows
+    if product is None or not has_panels(product, blocks, is_rows=is_rows):
+        return None
+    if isinstance(parts, str):
+        return parts
+    if not (blocks.shares_a if is_rows else blocks.shares_b):
+        return why_not_shared(product, blocks, left, is_rows=is_rows) or "not cheaper"
+    for load in loads_of(side.value):
+        placement.assume(placement.structure.written_with(load.view))
+    return _shared(side, parts)
+
+
+def _shared(side: _Side, parts: Parts) -> Shared:
+    rows, vectors, lanes = side.plan.tile
+    width = rows if side.is_rows else vectors * lanes
+    extent = next(axis.extent for axis in space_of(side.value).axes if axis.dim.number == side.along)
+    return Shared(parts.axes, parts.count, -(-extent // width), width, side.depth, side.dtype)
+
+
+def _parts(placement: Placement, side: _Side) -> Parts | str:
     if placement.options.sharing is Use.NEVER:
         return "none are asked for"
-    reason = (
-        _why_repeated(root, side)
-        or _why_in_buffers(placement, side)
-        or _why_overwritten(placement, side)
-        or _why_cut(side)
-    )
-    axes = _axes_of(root, side.value) if reason is None else str(reason)
+    root = placement.root
+    alone = "it is one vector" if side.along is None else None
+    reason = alone or _why_repeated(root, side) or _why_in_buffers(placement, side) or _why_overwritten(placement, side)
+    axes = _axes_of(root, side.value) if reason is None else reason
     if isinstance(axes, str):
         return axes
     parts = prod(root.space.extents[axis] for axis in axes)
     if parts >= root.space.volume:
         return "each program has columns of its own" if not side.is_rows else "each program has rows of its own"
-    private, together = _prices(placement, root, side, parts, threads)
-    found = Shared(axes, parts, side.panels, side.width, side.depth, side.dtype, private, together)
-    size = found.elements * by_name(found.dtype).itemsize
-    if size > left:
-        limit = placement.options.max_shared_bytes
-        return f"they take {size} bytes, and {left} are left of max_shared_bytes = {limit}"
-    if together < private or placement.options.sharing is Use.WHEREVER_LEGAL:
-        return found
-    return f"{together:.0f} ns, {private:.0f} ns if each program packs"
+    return Parts(axes, parts)
 
 
 # ---- conditions
@@ -141,12 +153,6 @@ def _why_overwritten(placement: Placement, side: _Side) -> str | None:
     return None
 
 
-def _why_cut(side: _Side) -> str | None:
-    """Whether blocks of rows begin inside of panels."""
-    rows = side.plan.blocking[1]
-    return f"blocks of {rows} rows cut panels of {side.width}" if side.is_rows and rows % side.width else None
-
-
 def _axes_of(root: ParallelOp, value: SSAValue) -> tuple[int, ...] | str:
     """The axes of the root along which the operand differs, or what only a program knows."""
     found: set[int] = set()
@@ -168,20 +174,3 @@ def _axes_of(root: ParallelOp, value: SSAValue) -> tuple[int, ...] | str:
         seen.update(fresh)
         pending += fresh
     return tuple(sorted(found))
-
-
-# ---- prices
-
-
-def _prices(placement: Placement, root: ParallelOp, side: _Side, parts: int, threads: int) -> tuple[float, float]:
-    """Nanoseconds that one worker packs where each program does, and where they share: then panels come from afar."""
-    machine, programs, workers = placement.machine, root.space.volume, max(threads, 1)
-    times, size = machine.timings, by_name(side.dtype).itemsize
-    panel = side.width * side.depth * size * 8 / machine.vector_bits
-    whole = panel * side.panels
-    far = times.levels[machine.level_of(parts * whole * machine.vector_bits / 8)]
-    once = far + times.levels[Level.L2]
-    each = -(-programs // workers)
-    moved = each * whole * max(far - times.levels[Level.L2], 0.0) if workers > 1 else 0.0
-    tasks = -(-parts * side.panels // workers)
-    return each * whole * once, tasks * (panel * once + times.task) + moved + _BARRIER

@@ -10,9 +10,14 @@ from tilewright.xir.builder import XirBuilder
 from tilewright.xir.passes.bodies import Body, captured_by
 from tilewright.xir.types import I1, I64, BufferType, vector_of
 
-__all__ = ["DotTile"]
+__all__ = ["DotTile", "parts_of"]
 
 _IN_FLIGHT = 8  # vectors of sums, which hide the latency of multiply-adds
+
+
+def parts_of(rows: int, columns: int, lanes: int, depth: int) -> int:
+    """Vectors of sums for one element of a tile, so that enough are in flight."""
+    return max(1, min(_IN_FLIGHT // (rows * columns), depth // lanes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +45,7 @@ class DotTile:
     @property
     def parts(self) -> int:
         """Vectors of sums for one element."""
-        return max(1, min(_IN_FLIGHT // (self.rows * self.columns), self.depth // self.lanes))
+        return parts_of(self.rows, self.columns, self.lanes, self.depth)
 
     def captured(self) -> list[SSAValue]:
         """The values from outside that the bodies use, each once."""

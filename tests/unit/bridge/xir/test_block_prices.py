@@ -63,6 +63,26 @@ def test_what_is_converted_takes_operations_for_each_k() -> None:
     assert terms(narrow).arithmetic == (16 + 8 + 2) * 10
 
 
+# ---- what is done again
+
+
+def test_code_is_fetched_once_in_a_launch() -> None:
+    once, often = product(64, 64, 64), replace(product(64, 64, 64), runs=100)
+    assert terms(often).code == terms(once).code / 100 > 0
+    assert replace(terms(often), code=terms(once).code) == terms(once)  # of one size
+
+
+def test_further_sizes_of_tiles_take_something_every_time() -> None:
+    once, often = (terms(replace(product(60, 64, 64), runs=runs)) for runs in (1, 1000))
+    assert often.tiles - once.tiles == pytest.approx(once.code / 16, rel=0.01)  # two sizes, of which one is further
+
+
+def test_sums_that_stay_in_registers_over_several_axes_are_carried_once() -> None:
+    once, nine = (terms(replace(product(64, 64, 64), folds=folds)) for folds in (1, 9))
+    assert (nine.arithmetic, nine.a) == (9 * once.arithmetic, 9 * once.a)
+    assert (nine.c, nine.tiles) == (once.c, once.tiles)
+
+
 # ---- what is brought
 
 
@@ -170,3 +190,40 @@ def test_lines_of_b_in_place_that_fill_the_second_cache_are_waited_for_again_and
 
     held = ROUND.l2_bytes // (2 * ROUND.cache_line)  # rows of two lines
     assert of_b(held + 1) > 10 * of_b(held)
+
+
+# ---- what programs share
+
+PARTED = replace(product(64, 256, 64), runs=8, workers=4, b_parts=1, a_parts=8)
+SHARED = replace(PANELS, shared=1)
+
+
+def test_a_worker_copies_its_part_of_what_is_shared() -> None:
+    own, shared = (terms(PARTED, blocks) for blocks in (replace(PANELS, row_block=8), SHARED))
+    assert shared.copies == pytest.approx(own.copies * (8 / 4) / (8 * 8), rel=0.3)  # 8 panels of 4 workers, 8 programs
+    assert terms(replace(PARTED, workers=1), SHARED).copies == pytest.approx(4 * shared.copies)
+
+
+def test_what_is_shared_is_waited_for_once_a_launch() -> None:
+    alone = terms(replace(PARTED, workers=1), SHARED)
+    assert alone.waiting == (FIGURES.relaunch + 8 * FIGURES.task) / 8
+    assert alone.once == alone.code + alone.waiting
+    several = terms(PARTED, SHARED)
+    assert several.waiting > (FIGURES.relaunch + 2 * FIGURES.task) / 8  # and half of a panel
+    assert terms(PARTED, PANELS).waiting == 0
+
+
+def test_panels_of_others_are_brought_to_each_program() -> None:
+    near, far = (terms(replace(PARTED, workers=workers), SHARED).b for workers in (1, 4))
+    assert far - near == pytest.approx(64 * 256 / 16 * (4.0 + 8.0 / 2))  # from L3, and half of being apart
+
+
+def test_both_operands_are_packed_in_one_launch() -> None:
+    both = terms(replace(PARTED, workers=1), replace(SHARED, packed=2, shared=3))
+    assert both.waiting == (FIGURES.relaunch + (8 + 8 * 8) * FIGURES.task) / 8
+
+
+def test_shared_panels_are_waited_for_in_each_round_of_rows() -> None:
+    found = replace(product(64, 4096, 512), runs=1, workers=4, b_parts=1)  # 8 MiB
+    once, twice = (terms(found, replace(SHARED, row_block=rows)).b for rows in (64, 32))
+    assert twice - once == pytest.approx(512 * 4096 / 16 * (0.15 * 4.0 - 0.03 * 2.0))  # L3, and one pass less from L2

@@ -7,9 +7,9 @@ import pytest
 
 from tests.unit.bridge.xir.planning import WIDE
 from tests.unit.bridge.xir.test_contraction import made
-from tilewright.bridge.xir.block_prices import Lines, Product, price
-from tilewright.bridge.xir.blocking import Bounds, Family, Search, cheapest, tiles_of, ways_of
-from tilewright.bridge.xir.options import Packing, XirOptions
+from tilewright.bridge.xir.block_prices import Blocks, Lines, Product, price
+from tilewright.bridge.xir.blocking import Bounds, Family, Search, cheapest, tiles_of, ways_of, why_not_shared
+from tilewright.bridge.xir.options import Packing, Use, XirOptions
 from tilewright.bridge.xir.plan import plan
 from tilewright.core.errors import PlanError
 from tilewright.core.machine import GENERIC_AVX2, GENERIC_AVX512, Machine, Timings
@@ -63,9 +63,9 @@ def test_what_is_far_or_lies_across_goes_through_panels(found: Product, family: 
 
 
 def test_the_best_of_each_other_family_is_kept_with_its_price() -> None:
-    search = searched(shape(1000, 1000, 1000))
+    search = searched(shareable(), bounds=replace(FREE, shared_bytes=1 << 30))
     families = [search.chosen.family, *(way.family for way in search.others)]
-    assert sorted(family.name for family in families) == sorted(Family.__members__)
+    assert sorted(family.name for family in families) == sorted(set(Family.__members__) - {"ALONG_K"})
     prices = [way.terms.total for way in (search.chosen, *search.others)]
     assert prices == sorted(prices)
 
@@ -169,3 +169,58 @@ def test_a_way_that_lost_says_where() -> None:
     assert lost[Family.IN_PLACE].endswith(" more for B")
     assert lost[Family.FEW_LINES].endswith(" more for C")
     assert lost[Family.BOTH].endswith(" more for copies")
+
+
+# ---- panels that programs share
+
+
+def shareable(m: int = 1000, n: int = 1000, k: int = 1000) -> Product:
+    return replace(shape(m, n, k), runs=16, workers=1, a_parts=16, b_parts=1)
+
+
+def sharings(options: XirOptions, shared_bytes: int = 1 << 30) -> set[tuple[int, int]]:
+    return {(way.packed, way.shared) for way in ways_of(shareable(), WIDE, options, shared_bytes)}
+
+
+def test_what_lies_in_panels_may_be_shared() -> None:
+    assert sharings(OPEN) == {(0, 0), (1, 0), (1, 1), (2, 0), (2, 1), (2, 2), (2, 3)}
+    assert sharings(XirOptions(sharing=Use.NEVER)) == {(0, 0), (1, 0), (2, 0)}
+    assert sharings(XirOptions(sharing=Use.WHEREVER_LEGAL)) == {
+        (0, 0),
+        (1, 1),
+        (2, 3),
+        (2, 1),
+    }  # blocks cut panels of A
+    assert sharings(XirOptions(packing=Packing.IN_PLACE)) == {(0, 0)}
+
+
+def test_what_is_asked_for_is_not_escaped_by_other_tiles() -> None:
+    asked = XirOptions(sharing=Use.WHEREVER_LEGAL, packing=Packing.BOTH, row_block=16)
+    found = cheapest(shareable(), WIDE, asked, Bounds(True, shared_bytes=1 << 30))
+    assert found.chosen.blocks.shared == 3
+    assert 16 % found.chosen.blocks.rows == 0  # tiles of 6 rows are cut, and would be cheaper
+
+
+def test_shared_panels_fit_what_is_left() -> None:
+    assert sharings(OPEN, shared_bytes=5 << 20) == {(0, 0), (1, 0), (1, 1), (2, 0), (2, 1)}
+    assert sharings(OPEN, shared_bytes=0) == {(0, 0), (1, 0), (2, 0)}
+    product, blocks = shareable(), Blocks(8, 2, 0, 0, 1)
+    assert (
+        why_not_shared(product, blocks, 0, is_rows=False)
+        == "they take 4096000 bytes, and 0 are left of max_shared_bytes"
+    )
+    assert why_not_shared(product, blocks, 1 << 30, is_rows=False) is None
+    assert why_not_shared(product, replace(blocks, rows=12, row_block=100), 1 << 30, is_rows=True) is not None
+
+
+def test_many_programs_share_what_each_would_pack() -> None:
+    found = cheapest(
+        shareable(100, 1000, 1000), WIDE, XirOptions(packing=Packing.ONE), Bounds(True, shared_bytes=1 << 30)
+    )
+    assert found.chosen.family is Family.SHARED
+    assert "(B)" in str(found.chosen)
+    assert {way.family for way in found.others} <= {Family.ONE_BY_ONE, Family.AT_ONCE}
+    few = replace(shareable(1000, 100, 16), runs=1, workers=16)
+    kept = cheapest(few, WIDE, XirOptions(packing=Packing.ONE), Bounds(True, shared_bytes=1 << 30))
+    assert kept.chosen.family is not Family.SHARED  # there is nothing to wait for
+    assert any(way.family is Family.SHARED for way in kept.others)

@@ -71,7 +71,18 @@ def test_the_last_wave_waits_for_transfers_too() -> None:
     terms = score(work, prices, programs=3, block=1, packet=1, workers=2)
     assert terms == CostTerms(15.0, 6.0, 200.0, 0.5 * 20, 9.0, Level.L1, Level.L3, Basis.MACHINE)
     assert terms.total == 15 + 6 + 200 + 10 + 9
-    assert terms.microseconds(2) == pytest.approx(0.001 * 2 * 30)
+    assert terms.nanoseconds == terms.total
+
+
+def test_whole_products_make_workers_wait_as_far_as_others_have_less() -> None:
+    # 4 programs of 30 on average, one of 36 at most; code is fetched once by each worker
+    work, prices = Work(0.0, 0.0, products=30.0, excess=6.0, once=50.0), machine_prices(ROUND, Level.L1)
+    two = score(work, prices, programs=4, block=2, packet=1, workers=2)
+    assert (two.products, two.imbalance) == (2 * 30 + 50, 2 * 6)
+    alone = score(work, prices, programs=4, block=4, packet=1, workers=1)
+    assert (alone.products, alone.imbalance) == (4 * 30 + 50, 0)
+    three = score(work, prices, programs=4, block=1, packet=1, workers=3)  # two rounds
+    assert three.imbalance == pytest.approx((2 - 4 / 3) * 30 + 12)
 
 
 def test_a_packet_touches_no_more_than_the_launch() -> None:
@@ -178,11 +189,12 @@ def test_other_figures_make_other_plans_and_equal_ones_the_same() -> None:
     assert [made.chosen.block for made in plans] == [16, 16, 1]
 
 
-def test_sleepers_are_woken_for_twice_the_time_that_it_takes() -> None:
+def test_sleepers_are_woken_where_the_first_one_saves_more_than_waking_it_takes() -> None:
     made_for = {wake: replace(ROUND, timings=replace(ROUND.timings, wake=wake)) for wake in (1.0, 1e9)}
     plans = {wake: plan(of(64, 64), machine, threads=2) for wake, machine in made_for.items()}
     assert {wake: made.wakes for wake, made in plans.items()} == {1.0: True, 1e9: False}
-    exact = 1000 * plans[1.0].microseconds / 2
+    exact = plans[1.0].alone.total - plans[1.0].in_two.total
+    assert exact == pytest.approx(plans[1.0].alone.total / 2)
     for wake, woken in ((exact * 0.99, True), (exact * 1.01, False)):
         machine = replace(ROUND, timings=replace(ROUND.timings, wake=wake))
         assert plan(of(64, 64), machine, threads=2).wakes is woken
