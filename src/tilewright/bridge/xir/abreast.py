@@ -2,7 +2,8 @@
 
 A load waits for a store before it whose address has the same place in its page, although it reads something else, and
 arguments lie where they lie. With the loads of several vectors before their stores that happens once for all of them.
-Rows that read the same vector, such as a weight, read it once together. Only timing depends on the choice.
+Rows that read the same vector, such as a weight, read it once together. Short functions of several vectors take turns,
+so that none waits for another. Only timing depends on the choice.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -13,7 +14,7 @@ from xdsl.ir import Operation, SSAValue
 
 from tilewright.bridge.xir.layout import Layouts
 from tilewright.bridge.xir.options import Use
-from tilewright.bridge.xir.prices import EXPENSIVE
+from tilewright.bridge.xir.prices import EXPENSIVE, exponentials, is_function
 from tilewright.bridge.xir.records import NestPlan
 from tilewright.bridge.xir.squares import inlined
 from tilewright.ir.ops.access import LoadOp, StoreOp
@@ -25,7 +26,8 @@ __all__ = ["abreast"]
 _VECTORS = 4  # of all stores of a loop, in each row
 _ROWS = 2
 _TURNS = 16
-_OPERATIONS = 64  # of a loop body, so that it stays quick to compile
+_OPERATIONS = 128  # of a loop body, so that it stays quick to compile
+_EXPONENTIAL = 15  # operations of an exponential
 
 
 def abreast(
@@ -65,13 +67,16 @@ class _Abreast:
     def _stored(self, stores: list[StoreOp], nest: NestPlan, own: NestPlan) -> NestPlan:
         """A store's own nest, with what the loop of all of them, of which `nest` is the last, computes at once."""
         computed = self._computed(stores)
-        if not self._is_plain(nest) or not self._waits_for_loads(stores, computed):
+        if not self._is_plain(nest) or not self._may_wait(stores, computed):
             return own
         vectors = prod(_extent(stores[-1], dim) for dim in (*nest.merged, nest.lane)) // nest.width
         copies = max(1, min(_VECTORS // len(stores), vectors // 2, _OPERATIONS // (_size(computed) + len(stores))))
         reads = self._reads(stores, computed)
         apart = [value for value in reads if not _moves(value, nest.axes[-2:-1])]
-        if copies == 1 or not apart or not self._are_whole(stores, nest):
+        slow = [] if self._is_forced() else self._slow(stores, computed)
+        if slow and not (copies * len(stores) == _VECTORS and any(map(is_function, slow))):
+            return own
+        if slow or copies == 1 or not apart or not self._are_whole(stores, nest):
             return replace(own, copies=copies)
         turns = _extent(stores[-1], nest.axes[-2]) // _ROWS * vectors // copies
         copies = copies if turns >= _TURNS else copies // 2  # twice the code is for longer loops
@@ -82,15 +87,15 @@ class _Abreast:
         """Whether lanes are the innermost loop, in vectors that lie as they are computed."""
         return nest.lane is not None and nest.width > 1 and nest.across is None and nest.axes[-1] == nest.lane
 
-    def _waits_for_loads(self, stores: list[StoreOp], computed: set[Operation]) -> bool:
-        """Whether anything is read, and no function takes longer than that."""
-        if any(isinstance(inner, RegionOp) for op in computed for inner in op.walk()):
-            return False
-        if not self._reads(stores, computed):
-            return False
+    def _may_wait(self, stores: list[StoreOp], computed: set[Operation]) -> bool:
+        """Whether anything is read, and no loop stands inside."""
+        loops = any(isinstance(inner, RegionOp) for op in computed for inner in op.walk())
+        return not loops and bool(self._reads(stores, computed))
+
+    def _slow(self, stores: list[StoreOp], computed: set[Operation]) -> list[Operation]:
+        """What takes longer than loads, for each vector."""
         lane = {self.nests[self.layouts.placement.structure.position[stores[-1]]].lane or 0}
-        slow = (op for op in computed if isinstance(op, EXPENSIVE) and _moves(op.results[0], lane))
-        return self._is_forced() or not any(slow)
+        return [op for op in computed if isinstance(op, EXPENSIVE) and _moves(op.results[0], lane)]
 
     def _are_whole(self, stores: list[StoreOp], nest: NestPlan) -> bool:
         """Whether rows always come in groups, each from its beginning to its end."""
@@ -114,7 +119,9 @@ class _Abreast:
 
 
 def _size(computed: Iterable[Operation]) -> int:
-    return sum(1 for op in computed for _ in op.walk())
+    """Operations when functions are written out."""
+    inner = [each for op in computed for each in op.walk()]
+    return len(inner) + sum(round(_EXPONENTIAL * exponentials(each)) for each in inner if is_function(each))
 
 
 def _extent(op: StoreOp, dim: int | None) -> int:

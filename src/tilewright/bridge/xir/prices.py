@@ -13,7 +13,16 @@ from tilewright.bridge.xir.options import CostModel
 from tilewright.core.machine import Level, Machine, Timings
 from tilewright.ir.ops import elementwise
 
-__all__ = ["EXPENSIVE", "Basis", "Prices", "is_function", "machine_prices", "operation_price", "specification_prices"]
+__all__ = [
+    "EXPENSIVE",
+    "Basis",
+    "Prices",
+    "exponentials",
+    "is_function",
+    "machine_prices",
+    "operation_price",
+    "specification_prices",
+]
 
 DIVISIONS: tuple[type[Operation], ...] = (elementwise.DivOp, elementwise.SqrtOp, elementwise.RsqrtOp)
 EXPENSIVE: tuple[type[Operation], ...] = (
@@ -98,8 +107,13 @@ def operation_price(op: Operation, times: Timings) -> float:
     if isinstance(op, DIVISIONS):
         return times.division
     if isinstance(op, EXPENSIVE):
-        return times.expensive * _EXPONENTIALS.get(type(op), 1.0)
+        return times.expensive * exponentials(op)
     return times.arithmetic if isinstance(op, elementwise.ElementwiseOp) else 0.0
+
+
+def exponentials(op: Operation) -> float:
+    """How many exponentials a function takes."""
+    return _EXPONENTIALS.get(type(op), 1.0)
 
 
 def is_function(op: Operation) -> bool:

@@ -22,6 +22,8 @@ def scaled(X: ConstView2[f32], w: ConstView1[f32], Y: View2[f32], *, what: str =
             y = x + 1.0
         elif what == "function":
             y = tile.exp(x) * row
+        elif what == "long function":
+            y = tile.erf(x) * row
         elif what == "division":
             y = x / row
         else:
@@ -73,10 +75,15 @@ def test_a_store_that_reads_nothing_waits_for_nothing() -> None:
     assert stored("fill") == (1, 1)
 
 
-@pytest.mark.parametrize("what", ["function", "division"])
+def test_short_functions_of_four_vectors_take_turns() -> None:
+    assert stored("function") == (4, 1)  # the row is read in the meantime
+    assert stored("function", columns=32) == (1, 1)  # two would gain little
+
+
+@pytest.mark.parametrize("what", ["long function", "division"])
 def test_a_store_that_waits_for_arithmetic_does_not_wait_for_loads(what: str) -> None:
     assert stored(what) == (1, 1)
-    assert stored(what, abreast=Use.WHEREVER_LEGAL) == (4, 2)
+    assert stored(what, abreast=Use.WHEREVER_LEGAL)[0] > 1
 
 
 def test_short_rows_are_at_least_two_groups() -> None:
