@@ -83,7 +83,7 @@ class _Abreast:
         return nest.lane is not None and nest.width > 1 and nest.across is None and nest.axes[-1] == nest.lane
 
     def _waits_for_loads(self, stores: list[StoreOp], computed: set[Operation]) -> bool:
-        """Whether anything is read, and no function takes longer than that."""
+        """Whether anything is read, and no function or division of a vector takes longer than that."""
         if any(isinstance(inner, RegionOp) for op in computed for inner in op.walk()):
             return False
         if not self._reads(stores, computed):
