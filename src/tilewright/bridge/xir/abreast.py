@@ -25,8 +25,8 @@ __all__ = ["abreast"]
 
 _VECTORS = 4  # of all stores of a loop, in each row
 _ROWS = 2
-_TURNS = 16
-_OPERATIONS = 128  # of a loop body, so that it stays quick to compile
+_TURNS = 16  # of a loop over rows, which is worth all the vectors
+_OPERATIONS, _OF_ROWS = 128, 48  # of a loop body, and of one of several rows, so that it stays quick to compile
 _EXPONENTIAL = 15  # operations of an exponential
 
 
@@ -70,7 +70,8 @@ class _Abreast:
         if not self._is_plain(nest) or not self._may_wait(stores, computed):
             return own
         vectors = prod(_extent(stores[-1], dim) for dim in (*nest.merged, nest.lane)) // nest.width
-        copies = max(1, min(_VECTORS // len(stores), vectors // 2, _OPERATIONS // (_size(computed) + len(stores))))
+        size = _size(computed) + len(stores)
+        copies = max(1, min(_VECTORS // len(stores), vectors // 2, _OPERATIONS // size))
         reads = self._reads(stores, computed)
         apart = [value for value in reads if not _moves(value, nest.axes[-2:-1])]
         slow = [] if self._is_forced() else self._slow(stores, computed)
@@ -79,7 +80,8 @@ class _Abreast:
         if slow or copies == 1 or not apart or not self._are_whole(stores, nest):
             return replace(own, copies=copies)
         turns = _extent(stores[-1], nest.axes[-2]) // _ROWS * vectors // copies
-        copies = copies if turns >= _TURNS else copies // 2  # twice the code is for longer loops
+        if turns < _TURNS or _ROWS * copies * size > _OF_ROWS:
+            copies //= 2
         together = len(reads) - len(apart) * (_ROWS - 1) / _ROWS
         return replace(own, copies=copies, rows=_ROWS, reads=(len(reads), together))
 

@@ -24,6 +24,8 @@ def scaled(X: ConstView2[f32], w: ConstView1[f32], Y: View2[f32], *, what: str =
             y = tile.exp(x) * row
         elif what == "long function":
             y = tile.erf(x) * row
+        elif what == "long":
+            y = (x * row + row) * (x - row) + x
         elif what == "division":
             y = x / row
         else:
@@ -71,6 +73,10 @@ def test_a_short_loop_has_half_of_the_code() -> None:
     assert [stored(rows=rows) for rows in (2, 6)] == [(2, 2), (2, 2)]
 
 
+def test_a_long_body_of_two_rows_has_half_of_the_vectors() -> None:
+    assert [stored("long", rows=rows) for rows in (7, 8)] == [(4, 1), (2, 2)]
+
+
 def test_a_store_that_reads_nothing_waits_for_nothing() -> None:
     assert stored("fill") == (1, 1)
 
@@ -83,7 +89,7 @@ def test_short_functions_of_four_vectors_take_turns() -> None:
 @pytest.mark.parametrize("what", ["long function", "division"])
 def test_a_store_that_waits_for_arithmetic_does_not_wait_for_loads(what: str) -> None:
     assert stored(what) == (1, 1)
-    assert stored(what, abreast=Use.WHEREVER_LEGAL)[0] > 1
+    assert stored(what, abreast=Use.WHEREVER_LEGAL) != (1, 1)
 
 
 def test_short_rows_are_at_least_two_groups() -> None:
