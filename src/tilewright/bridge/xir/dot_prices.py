@@ -16,7 +16,6 @@ DOT_TILES = ((8, 1), (6, 2), (5, 3), (4, 4))
 
 # What no figure of a machine says, measured on Zen 4 cores:
 _FOLD = 10  # multiply-adds until one sum is folded, started and stored
-_SUMS = 5  # of a tile, whose code is as long as that of a register tile: each is folded by instructions of its own
 _TURN = 0.4  # multiply-adds an element that is turned into a buffer
 
 
@@ -35,8 +34,7 @@ def dot_price(product: Product, blocks: Blocks, machine: Machine) -> Terms:
     row_tiles, column_tiles = (sum(count for _, count in cuts) for cuts in (heights, widths))
     waits = row_tiles * column_tiles * log2(p.lanes) * 2 * times.latency  # a move and a sum, one after the other
     folds = max(p.rows * p.columns * _FOLD * times.arithmetic, waits)
-    sums = sum(max(rows * columns / _SUMS, 1.0) for rows, _ in heights for columns, _ in widths)
-    code = sums * KIND * times.arithmetic / p.runs
+    code = len(heights) * len(widths) * KIND * times.arithmetic / p.runs
     far, vectors = machine.level_of(p.size), p.rows * steps
     first = times.levels[far]
     if far == Level.MEMORY:
