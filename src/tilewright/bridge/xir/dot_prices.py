@@ -3,7 +3,7 @@
 Vectors of A meet those of B, and a sum is a vector until k ends. No element is turned for it, but each sum is folded.
 """
 
-from math import ceil
+from math import ceil, log2
 
 from tilewright.bridge.xir.block_prices import AGAIN, KIND, WAITED, Blocks, Product, Terms, beneath
 from tilewright.core.machine import Level, Machine
@@ -32,7 +32,8 @@ def dot_price(product: Product, blocks: Blocks, machine: Machine) -> Terms:
         above * beside * _step(rows, columns, p, machine) for rows, above in heights for columns, beside in widths
     )
     row_tiles, column_tiles = (sum(count for _, count in cuts) for cuts in (heights, widths))
-    folds = p.rows * p.columns * _FOLD * times.arithmetic
+    waits = row_tiles * column_tiles * log2(p.lanes) * 2 * times.latency  # a move and a sum, one after the other
+    folds = max(p.rows * p.columns * _FOLD * times.arithmetic, waits)
     code = len(heights) * len(widths) * KIND * times.arithmetic / p.runs
     far, vectors = machine.level_of(p.size), p.rows * steps
     first = times.levels[far]

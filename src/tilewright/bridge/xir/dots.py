@@ -27,6 +27,8 @@ from tilewright.ir.types import DimAttr, dtype_of, element_of, space_of
 
 __all__ = ["plan_dots"]
 
+_SHORT = 64  # steps of k for which no price of folds was measured
+
 
 def plan_dots(op: MmaOp, setting: Setting) -> Outcome | str:
     """The plan with lanes along k, before its tile is chosen, or why that is not legal."""
@@ -100,6 +102,8 @@ def _why_not(dots: _Dots, setting: Setting) -> str | None:
     longer = [dim for dim in roles_of(op).contracted if _extent(op.a, dim) != 1]
     if len(longer) != 1 or _extent(op.a, longer[0]) == 0:
         return "not one axis is contracted"
+    if _extent(op.a, longer[0]) < _SHORT:
+        return f"k is shorter than {_SHORT}, and each sum would be folded"
     if why_copied(dots.first, dots.sink.op, setting) or stride_along(dots.first, dots.k) != 1:
         return "the operand with the rows does not lie along k"
     size = space_of(dots.second).volume * dtype_of(element_of(op.b)).itemsize

@@ -62,6 +62,7 @@ def test_long_rows_are_not_turned(m: int, n: int, k: int, case: str) -> None:
         (512, 512, 512, "plain", None),  # columns are cheap lanes
         (500, 64, 500, "transposed", None),  # turning is paid for by many columns
         (1000, 1, 1000, "in order", None),
+        (1000, 1, 63, "plain", None),  # each sum would be folded
         (1000, 2, 1000, "scaled rows", None),  # rows would lie in a buffer
         (1000, 1, 1000, "plain", XirOptions(register_tile=(4, 1))),
         (1000, 1, 1000, "plain", XirOptions(lanes=element("m"))),
