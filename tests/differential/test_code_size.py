@@ -44,12 +44,13 @@ def operations(kernel: Kernel, options: XirOptions) -> int:
 
 def options(recompute: Use | None, fusion: Use | None, packing: Packing) -> XirOptions:
     """Where operands lie is fixed, and how products are blocked: larger ones may be worth panels, and tiles that leave
-    edges.
+    edges. Vectors go one by one, since short rows have fewer of them side by side.
     """
     scratch = 1 << 30
     return XirOptions(
-        recompute=recompute, fusion=fusion, packing=packing, register_tile=(8, 2), max_scratch_bytes=scratch
-    )
+        recompute=recompute, fusion=fusion, packing=packing, register_tile=(8, 2), max_scratch_bytes=scratch,
+        abreast=Use.NEVER,
+    )  # fmt: skip
 
 
 NAMES, LANES, PLACES = ("gemm", "softmax", "bias_gelu_residual", "attention"), (None, PROGRAM), (None, *Use)
@@ -79,6 +80,11 @@ def test_larger_tiles_are_no_more_code_with_operands_in_panels(
     small, large = (operations(kernel_of("attention", size), fixed) for size in sizes)
     assert large < 1.1 * small
     assert large < FUNCTION_OPERATIONS
+
+
+def test_larger_tiles_are_no_more_code_with_vectors_side_by_side() -> None:
+    small, large = (operations(kernel_of("bias_gelu_residual", size), XirOptions()) for size in (128, 512))
+    assert large < 1.1 * small
 
 
 @pytest.mark.parametrize("name", ["gemm", "attention"])

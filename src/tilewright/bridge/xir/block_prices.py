@@ -103,6 +103,11 @@ class Product:
     b_parts: int = 0
 
     @property
+    def is_nothing(self) -> bool:
+        """Whether there is nothing to multiply."""
+        return not self.rows * self.columns * self.depth * self.runs
+
+    @property
     def size(self) -> int:
         """Bytes of all three."""
         m, n, k = self.rows, self.columns, self.depth
@@ -148,7 +153,7 @@ class Terms:
 
 def price(product: Product, blocks: Blocks, machine: Machine) -> Terms:
     """The terms of a product in these blocks; nothing where there is nothing to multiply."""
-    if not product.rows * product.columns * product.depth:
+    if product.is_nothing:
         return Terms(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     return _Pricing(product, blocks, machine).terms()
 

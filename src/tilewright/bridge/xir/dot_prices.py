@@ -24,7 +24,7 @@ def dot_price(product: Product, blocks: Blocks, machine: Machine) -> Terms:
     where B does not lie so.
     """
     p, times = product, machine.timings
-    if not p.rows * p.columns * p.depth:
+    if p.is_nothing:
         return Terms(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     steps = ceil(p.depth / p.lanes)
     heights, widths = _cuts(p.rows, blocks.rows), _cuts(p.columns, blocks.vectors)

@@ -125,6 +125,7 @@ def test_a_panel_that_is_copied_beside_tiles_does_not_wait_for_memory() -> None:
 def test_nothing_takes_no_time() -> None:
     for m, n, k in ((0, 4, 4), (4, 0, 4), (4, 4, 0)):
         assert terms(product(m, n, k)).total == 0
+    assert terms(replace(product(4, 4, 4), runs=0)).total == 0
 
 
 # ---- laws of the sum
