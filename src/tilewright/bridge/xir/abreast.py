@@ -19,7 +19,7 @@ from tilewright.bridge.xir.records import NestPlan
 from tilewright.bridge.xir.squares import inlined
 from tilewright.ir.ops.access import LoadOp, StoreOp
 from tilewright.ir.ops.regions import RegionOp
-from tilewright.ir.types import DimAttr, is_tile, space_of
+from tilewright.ir.types import DimAttr, dtype_of, is_tile, space_of, view_type
 
 __all__ = ["abreast"]
 
@@ -77,6 +77,8 @@ class _Abreast:
         slow = [] if self._is_forced() else self._slow(stores, computed)
         if slow and not (copies * len(stores) == _VECTORS and any(map(is_function, slow))):
             return own
+        if not slow and not self._is_forced() and self._are_narrow(stores, nest):
+            return own
         if slow or copies == 1 or not apart or not self._are_whole(stores, nest):
             return replace(own, copies=copies)
         turns = _extent(stores[-1], nest.axes[-2]) // _ROWS * vectors // copies
@@ -98,6 +100,11 @@ class _Abreast:
         """What takes longer than loads, for each vector."""
         lane = {self.nests[self.layouts.placement.structure.position[stores[-1]]].lane or 0}
         return [op for op in computed if isinstance(op, EXPENSIVE) and _moves(op.results[0], lane)]
+
+    def _are_narrow(self, stores: list[StoreOp], nest: NestPlan) -> bool:
+        """Whether vectors are parts of registers, which were never seen to wait."""
+        widest = max(dtype_of(view_type(op.view).element).bits for op in stores)
+        return nest.width * widest < self.layouts.machine.vector_bits
 
     def _are_whole(self, stores: list[StoreOp], nest: NestPlan) -> bool:
         """Whether rows always come in groups, each from its beginning to its end."""

@@ -92,6 +92,22 @@ def test_a_store_that_waits_for_arithmetic_does_not_wait_for_loads(what: str) ->
     assert stored(what, abreast=Use.WHEREVER_LEGAL) != (1, 1)
 
 
+def test_parts_of_registers_go_one_by_one() -> None:
+    @tile.kernel
+    def copied(X: ConstView2[tile.bf16], Y: View2[tile.bf16]):
+        m, n = axis("m", X.shape[0]), axis("n", X.shape[1])
+        for _ in parallel(shape(1)):
+            Y.at(coord(0, 0), shape(m, n)).store(X[coord(0, 0), shape(m, n)])
+
+    kernel = copied.capture(*[tensor_shape(7, 256, dtype=tile.bf16)] * 2)
+
+    def copies(width: int) -> int:
+        chosen = XirOptions(lanes=element(), retile=False, lane_width=width)
+        return nest(plan(kernel, GENERIC_AVX512, chosen, threads=1), "store").copies
+
+    assert [copies(width) for width in (16, 32)] == [1, 4]
+
+
 def test_short_rows_are_at_least_two_groups() -> None:
     assert [stored(rows=3, columns=columns)[0] for columns in (16, 32, 64, 127, 128)] == [1, 1, 2, 3, 4]
 
