@@ -67,17 +67,20 @@ class _Abreast:
     def _stored(self, stores: list[StoreOp], nest: NestPlan, own: NestPlan) -> NestPlan:
         """A store's own nest, with what the loop of all of them, of which `nest` is the last, computes at once."""
         computed = self._computed(stores)
-        if not self._is_plain(nest) or not self._may_wait(stores, computed):
+        if not self._is_plain(nest) or not self._may_wait(stores, computed, nest):
             return own
         vectors = prod(_extent(stores[-1], dim) for dim in (*nest.merged, nest.lane)) // nest.width
         size = _size(computed) + len(stores)
         copies = max(1, min(_VECTORS // len(stores), vectors // 2, _OPERATIONS // size))
-        reads = self._reads(stores, computed)
-        apart = [value for value in reads if not _moves(value, nest.axes[-2:-1])]
-        slow = [] if self._is_forced() else self._slow(stores, computed)
+        reads = self._reads(stores, computed, nest)
+        apart = [value for value in reads if not _moves(value, *nest.axes[-2:-1])]
+        forced = self.layouts.placement.options.abreast is Use.WHEREVER_LEGAL
+        slow = (
+            [] if forced else [op for op in computed if isinstance(op, EXPENSIVE) and _moves(op.results[0], nest.lane)]
+        )
         if slow and not (copies * len(stores) == _VECTORS and any(map(is_function, slow))):
             return own
-        if not slow and not self._is_forced() and self._are_narrow(stores, nest):
+        if not slow and not forced and self._are_narrow(stores, nest):
             return own
         if slow or copies == 1 or not apart or not self._are_whole(stores, nest):
             return replace(own, copies=copies)
@@ -91,15 +94,10 @@ class _Abreast:
         """Whether lanes are the innermost loop, in vectors that lie as they are computed."""
         return nest.lane is not None and nest.width > 1 and nest.across is None and nest.axes[-1] == nest.lane
 
-    def _may_wait(self, stores: list[StoreOp], computed: set[Operation]) -> bool:
+    def _may_wait(self, stores: list[StoreOp], computed: set[Operation], nest: NestPlan) -> bool:
         """Whether anything is read, and no loop stands inside."""
         loops = any(isinstance(inner, RegionOp) for op in computed for inner in op.walk())
-        return not loops and bool(self._reads(stores, computed))
-
-    def _slow(self, stores: list[StoreOp], computed: set[Operation]) -> list[Operation]:
-        """What takes longer than loads, for each vector."""
-        lane = {self.nests[self.layouts.placement.structure.position[stores[-1]]].lane or 0}
-        return [op for op in computed if isinstance(op, EXPENSIVE) and _moves(op.results[0], lane)]
+        return not loops and bool(self._reads(stores, computed, nest))
 
     def _are_narrow(self, stores: list[StoreOp], nest: NestPlan) -> bool:
         """Whether vectors are parts of registers, which were never seen to wait."""
@@ -115,16 +113,12 @@ class _Abreast:
     def _computed(self, stores: list[StoreOp]) -> set[Operation]:
         return {op for store in stores for op in inlined(self.layouts.placement, store, set())}
 
-    def _reads(self, stores: list[StoreOp], computed: Iterable[Operation]) -> set[SSAValue]:
+    def _reads(self, stores: list[StoreOp], computed: Iterable[Operation], nest: NestPlan) -> set[SSAValue]:
         """Tiles of which vectors are loaded, from views or buffers."""
         placement = self.layouts.placement
         used = {value for op in (*stores, *computed) for value in op.operands if is_tile(value)}
         loaded = {value for value in used if isinstance(value.owner, LoadOp) or not placement.is_inline(value)}
-        lane = {self.nests[placement.structure.position[stores[-1]]].lane or 0}
-        return {value for value in loaded if _moves(value, lane)}
-
-    def _is_forced(self) -> bool:
-        return self.layouts.placement.options.abreast is Use.WHEREVER_LEGAL
+        return {value for value in loaded if _moves(value, nest.lane)}
 
 
 def _size(computed: Iterable[Operation]) -> int:
@@ -137,6 +131,6 @@ def _extent(op: StoreOp, dim: int | None) -> int:
     return next(axis.extent for axis in space_of(op.value).axes if axis.dim.number == dim)
 
 
-def _moves(value: SSAValue, dims: Iterable[int]) -> bool:
+def _moves(value: SSAValue, *dims: int | None) -> bool:
     """Whether a tile differs along one of the dimensions."""
-    return any((space_of(value).extent_of(DimAttr.of(dim)) or 1) > 1 for dim in dims)
+    return any(dim is not None and (space_of(value).extent_of(DimAttr.of(dim)) or 1) > 1 for dim in dims)

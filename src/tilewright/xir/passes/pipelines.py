@@ -19,7 +19,7 @@ _CLEANING: tuple[XirPass, ...] = (
 )
 FAST_MATH = ExpandMath("expand-math-fast", FAST)
 _PRODUCTS: tuple[XirPass, ...] = (
-    ExpandContract(),  # after functions are expanded: it copies bodies, vectors abreast
+    ExpandContract(),  # after functions are expanded, since it copies bodies for each vector
     ShareFunctions(),  # after it, which writes functions; before all that goes through each of them
 )
 CPU_PIPELINE: tuple[XirPass, ...] = (ExpandMath(), *_PRODUCTS, *_CLEANING)

@@ -43,7 +43,6 @@ _FLOAT_BINARY: MappingProxyType[type[Operation], FlaggedBinary] = MappingProxyTy
     {
         arith.AddfOp: Function.fadd,
         arith.SubfOp: Function.fsub,
-        arith.MulfOp: Function.fmul,
         arith.DivfOp: Function.fdiv,
         arith.MaximumfOp: _maximum,
         arith.MinimumfOp: _minimum,
